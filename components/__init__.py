@@ -1,0 +1,1 @@
+"""Pulumi components: one ComponentResource per file. They register resources and decide nothing."""

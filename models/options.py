@@ -1,0 +1,127 @@
+"""Platform-wide options: control plane, gateway, autoscaling, cache, observability, budgets.
+
+Typed for the whole platform, also where the component that acts on an option comes later:
+`models/settings.py` refuses those by name, so that nothing is silently ignored.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
+
+from models.base import DnsLabel, Model
+from models.regions import Cluster
+
+
+class Delivery(StrEnum):
+    """Who applies the manifests: this program, or Argo CD from a repository."""
+
+    DIRECT = "direct"
+    GITOPS = "gitops"
+
+
+class Control(Model):
+    """The control cluster (Argo CD, fleet dashboards) and how manifests are delivered."""
+
+    delivery: Delivery = Delivery.DIRECT
+    cluster: Cluster | None = None
+    repository: str | None = None
+
+
+class Operators(StrEnum):
+    """Who installs the operators that our custom resources need."""
+
+    MANAGED = "managed"
+    EXTERNAL = "external"
+
+
+class RateLimit(Model):
+    """A client's limits at the gateway."""
+
+    requests_per_second: PositiveInt | None = None
+    tokens_per_minute: PositiveInt | None = None
+
+
+class Gateway(Model):
+    """The region's OpenAI-compatible API.
+
+    `hostname` is the name clients use; None serves by address. `tls_secret` names a Secret with
+    the certificate in the gateway's namespace. `max_body_mib` bounds a request (MiB); above it
+    clients get 413. `stream_idle_timeout_sec` ends a stream on which nothing arrives; a request
+    as a whole has no limit, since a limit would cut streamed answers.
+    """
+
+    hostname: str | None = None
+    tls_secret: DnsLabel | None = None
+    max_body_mib: Annotated[int, Field(ge=1, le=256)] = 4
+    stream_idle_timeout_sec: PositiveInt = 300
+    api_keys_secret: DnsLabel | None = None
+    rate_limit: RateLimit | None = None
+    prefix_affinity: bool = False
+
+
+class AutoscalingOptions(Model):
+    """How engines scale. Thresholds are per replica (waiting requests) and a ratio (KV cache).
+
+    Scaling down waits `scale_down_stabilization_sec`, since a replica takes minutes to load.
+    """
+
+    provider: Literal["keda", "hpa"] = "keda"
+    prometheus_url: str = "http://prometheus-operated.triplane-observability.svc.cluster.local:9090"
+    waiting_requests_per_replica: PositiveInt = 5
+    kv_cache_usage: Annotated[float, Field(gt=0, lt=1)] = 0.85
+    polling_interval_sec: PositiveInt = 15
+    scale_down_stabilization_sec: Annotated[int, Field(ge=0, le=3600)] = 600
+
+
+class CacheOptions(Model):
+    """KV cache beyond the GPU: tiers of LMCache. Sizes in GiB."""
+
+    cpu_gib: NonNegativeFloat = 0
+    disk_gib: NonNegativeFloat = 0
+    remote_url: str | None = None
+    persistence: bool = False
+
+
+class Observability(Model):
+    """Prometheus and Grafana.
+
+    `monitor_labels` are put on every ServiceMonitor and rule: the Prometheus operator selects by
+    them. `grafana_url` is where an installed Grafana answers.
+    """
+
+    scrape_interval_sec: PositiveInt = 10
+    monitor_labels: dict[str, str] = Field(
+        default_factory=lambda: {"release": "triplane-monitoring"}
+    )
+    grafana_url: str | None = None
+    dashboards: bool = False
+
+
+class Alerting(Model):
+    """Where alerts go; receivers' keys are Secrets."""
+
+    slack_secret: DnsLabel | None = None
+    pagerduty_secret: DnsLabel | None = None
+
+
+class Budgets(Model):
+    """Bounds that a preview may not exceed at the autoscaling maximum."""
+
+    usd_per_hour: PositiveFloat | None = None
+    gpus_per_region: dict[str, PositiveInt] = Field(default_factory=dict)
+
+
+class Range(Model):
+    """Replicas between which an autoscaler moves."""
+
+    min: Annotated[int, Field(ge=0)]
+    max: PositiveInt
+
+    @model_validator(mode="after")
+    def minimum_is_not_above_maximum(self) -> Self:
+        """An autoscaler cannot satisfy min > max."""
+        if self.min > self.max:
+            message = f"min {self.min} is above max {self.max}; lower min or raise max"
+            raise ValueError(message)
+        return self

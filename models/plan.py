@@ -1,0 +1,119 @@
+"""Resolving settings and catalogue into a plan: what will exist, with plain values only.
+
+`resolve` is pure. It decides everything that components and manifests need (arguments, resources,
+names, budgets) and proves what can be proven before anything is registered; every problem found is
+reported at once. Components only register what the plan says.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from models.accelerators import Accelerator
+from models.base import Model
+from models.catalogue import ModelEntry
+from models.contract import EngineContract, Image
+from models.engine import EngineArguments, Environment
+from models.memory import Budget
+from models.options import AutoscalingOptions, Gateway, Observability
+from models.regions import NodePool, Region
+from models.settings import Serving
+from models.sizing import PodResources, Shape
+
+
+class PlannedPool(Model):
+    """A node pool with its machine's shape; `usd_per_hour` is one node's price, None unpriced."""
+
+    pool: NodePool
+    shape: Shape
+    accelerator: Accelerator | None
+    usd_per_hour: float | None
+
+    @property
+    def gpus_min(self) -> int:
+        """GPUs of the pool at its minimum size."""
+        return self.pool.min * self.shape.gpus
+
+    @property
+    def gpus_max(self) -> int:
+        """GPUs of the pool at its maximum size."""
+        return self.pool.max * self.shape.gpus
+
+
+class PlannedModel(Model):
+    """One model in one region, resolved."""
+
+    entry: ModelEntry
+    region: str
+    pool: PlannedPool
+    serving: Serving
+    replicas_min: int = Field(ge=0)
+    replicas_max: int = Field(ge=1)
+    autoscaled: bool
+    contract: EngineContract
+    arguments: EngineArguments
+    command: tuple[str, ...]
+    resources: PodResources
+    weight_bytes: int
+    startup_sec: int
+    budget: Budget
+
+    @property
+    def name(self) -> str:
+        """The id that clients use; also Service, route, backend and served model name."""
+        return self.entry.name
+
+    @property
+    def gpus_per_replica(self) -> int:
+        """GPUs that one replica takes."""
+        return self.arguments.parallelism.gpus
+
+
+class PlannedRegion(Model):
+    """One region, resolved. `volume_gib` is the size of the models' volume."""
+
+    settings: Region
+    pools: tuple[PlannedPool, ...]
+    models: tuple[PlannedModel, ...]
+    seed_pool: PlannedPool
+    seed_image: Image
+    volume_gib: int
+
+    @property
+    def name(self) -> str:
+        """The region's name."""
+        return self.settings.name
+
+
+class Totals(Model):
+    """GPUs taken by engines, and USD per hour of the nodes, at minimum and maximum.
+
+    `usd_per_hour_*` is None where a node in use has no price: an unknown bill is not a small one.
+    """
+
+    gpus_min: int
+    gpus_max: int
+    usd_per_hour_min: float | None
+    usd_per_hour_max: float | None
+
+
+class Notice(Model):
+    """Something the preview should say that is not a violation."""
+
+    path: str
+    message: str
+    level: Literal["info", "warning"] = "info"
+
+
+class PlatformPlan(Model):
+    """Everything that one stack will create."""
+
+    environment: Environment
+    catalogue_revision: str
+    regions: tuple[PlannedRegion, ...]
+    gateway: Gateway
+    autoscaling: AutoscalingOptions
+    observability: Observability
+    totals: Totals
+    notices: tuple[Notice, ...]
+    accept_data_loss: tuple[str, ...] = ()

@@ -1,0 +1,91 @@
+"""What is wrong with an input, in a form that a person can act on.
+
+Every check returns `Problem`s instead of raising at the first, so that all of them are shown at
+once. `ProblemsError` is raised only where a caller cannot go on.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+_SHOWN_VALUE_CHARACTERS = 120
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """One thing that is wrong: where, what, the value given, what is allowed, how to mend it."""
+
+    path: str
+    message: str
+    value: str | None = None
+    allowed: str | None = None
+    mend: str | None = None
+
+    def __str__(self) -> str:
+        """One line, with the parts that are known."""
+        parts = [f"{self.path}: {self.message}"]
+        if self.value is not None:
+            parts.append(f"given: {self.value}")
+        if self.allowed is not None:
+            parts.append(f"allowed: {self.allowed}")
+        if self.mend is not None:
+            parts.append(f"mend: {self.mend}")
+        return "; ".join(parts)
+
+
+class ProblemsError(Exception):
+    """The input cannot be used; carries every problem found, not only the first."""
+
+    def __init__(self, what: str, problems: Iterable[Problem]) -> None:
+        """Keep the problems; `what` names the input they were found in."""
+        self.what = what
+        self.problems = tuple(problems)
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        count = len(self.problems)
+        head = f"{self.what}: {count} problem{'' if count == 1 else 's'}"
+        return "\n".join([head, *(f"  - {problem}" for problem in self.problems)])
+
+
+def shown(value: object) -> str:
+    """Return a value as it may be shown in a message: short, on one line."""
+    text = repr(value)
+    if len(text) <= _SHOWN_VALUE_CHARACTERS:
+        return text
+    return text[: _SHOWN_VALUE_CHARACTERS - 1] + "…"
+
+
+_MENDS = {
+    "extra_forbidden": "remove the key, or correct its spelling",
+    "missing": "add the key",
+    "json_invalid": "write valid JSON",
+}
+
+
+def from_validation(error: ValidationError, root: str = "") -> tuple[Problem, ...]:
+    """Turn pydantic's errors into problems; `root` is put before each path.
+
+    A model validator of ours raises `ValueError(message)`; its message stands as it is.
+    """
+    return tuple(_from_detail(detail, root) for detail in error.errors(include_url=False))
+
+
+def _from_detail(detail: ErrorDetails, root: str) -> Problem:
+    path = root
+    for part in detail["loc"]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    kind = detail["type"]
+    message = detail["msg"].removeprefix("Value error, ")
+    context = detail.get("ctx", {})
+    allowed = context.get("expected", context.get("pattern"))
+    value = None if kind in ("missing", "json_invalid") else shown(detail["input"])
+    return Problem(
+        path=path or "(top)",
+        message=message[0].lower() + message[1:] if message else kind,
+        value=value,
+        allowed=None if allowed is None else str(allowed),
+        mend=_MENDS.get(kind),
+    )
