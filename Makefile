@@ -1,0 +1,72 @@
+# Triplane's commands. `make up` and `make test` install what they need by themselves.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+ENV ?= dev
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+CODE := __main__.py models catalog components policies cli sandbox tests
+STACK = $(BIN)/python -m sandbox.stack
+PYTEST = $(BIN)/python -m pytest
+
+.PHONY: help setup toolchain up down preview render test check fmt format-check lint type fast lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+setup: $(STAMP) ## .venv with everything in Python
+
+# The stamp is newer than the lock file once what it lists is installed.
+$(STAMP): requirements.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) is missing: install Python 3.11 or newer"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: $(PYTHON) is older than 3.11; set PYTHON=python3.x"; exit 1; }
+	@$(PYTHON) sandbox/bootstrap.py $(VENV)
+	@touch $@
+
+toolchain: setup ## build the engine, the provider and the control plane (cached outside the tree)
+	@$(BIN)/python -m sandbox.toolchain
+
+up: setup ## bring the stack up on the embedded control plane and print its outputs
+	@$(STACK) up --env $(ENV)
+
+down: setup ## destroy the stack and remove its control plane
+	@$(STACK) down --env $(ENV)
+
+preview: setup ## preview the stack
+	@$(STACK) preview --env $(ENV)
+
+render: setup ## write the stack's manifests to build/$(ENV)/<region>/
+	@$(STACK) render --env $(ENV)
+
+test: setup ## run every test
+	@$(PYTEST)
+
+fast: setup
+	@$(PYTEST) -m "pure or mocks" -q
+
+check: format-check lint type fast ## format, lint, types, fast tests
+
+fmt: setup ## format the code
+	@$(BIN)/ruff format $(CODE)
+	@$(BIN)/ruff check --fix --quiet $(CODE)
+
+format-check: setup
+	@$(BIN)/ruff format --check --quiet $(CODE)
+
+lint: setup ## lint the code
+	@$(BIN)/ruff check $(CODE)
+
+type: setup ## check types, strictly
+	@$(BIN)/basedpyright
+
+lock: setup ## renew requirements.lock from pyproject.toml
+	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
+		--group dev --no-emit-index-url --custom-compile-command "make lock" \
+		pyproject.toml -o requirements.lock
+
+clean: ## remove what the tree's commands made in the tree
+	@rm -rf build .pytest_cache .ruff_cache .hypothesis

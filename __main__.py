@@ -1,0 +1,74 @@
+"""The Pulumi program: load settings, build the platform, export outputs."""
+
+import datetime
+import os
+from pathlib import Path
+
+import pulumi
+import yaml
+
+from catalog.loader import load, program
+from components.platform import Platform, PlatformArgs, RegionSecrets
+from models.notices import Notice
+from models.plan import PlannedRegion
+from models.problems import ProblemsError
+from models.regions import Credentials
+from models.resolve import resolve
+from models.settings import parse
+
+
+def kubeconfig(context: str) -> str:
+    """Return the text of the first kubeconfig that has the context; refuse where none has it."""
+    paths = [Path(path) for path in os.environ.get("KUBECONFIG", "").split(os.pathsep) if path]
+    looked = paths or [Path.home() / ".kube" / "config"]
+    for path in (path for path in looked if path.is_file()):
+        text = path.read_text()
+        if any(each["name"] == context for each in yaml.safe_load(text).get("contexts") or ()):
+            return text
+    message = (
+        f"no kubeconfig has the context {context!r} (looked in {', '.join(map(str, looked))}). "
+        "Set KUBECONFIG, or run `make up` for the sandbox"
+    )
+    raise pulumi.RunError(message)
+
+
+def secrets(config: pulumi.Config, region: PlannedRegion, *, rendering: bool) -> RegionSecrets:
+    """Return what a region needs that is secret. Manifests are rendered without any secret."""
+    if rendering:
+        return RegionSecrets()
+    keys = None
+    if region.settings.storage.objects.credentials is Credentials.CONFIG:
+        found = config.require_secret_object(f"{region.name}-object-store")
+        keys = {
+            "AWS_ACCESS_KEY_ID": found.apply(lambda keys: str(keys["access_key_id"])),
+            "AWS_SECRET_ACCESS_KEY": found.apply(lambda keys: str(keys["secret_access_key"])),
+        }
+    return RegionSecrets(kubeconfig=kubeconfig(region.context), object_store=keys)
+
+
+def say(notice: Notice) -> None:
+    """Show a notice in the preview."""
+    log = pulumi.log.warn if notice.level == "warning" else pulumi.log.info
+    log(f"{notice.path}: {notice.message}")
+
+
+def main() -> None:
+    """Resolve and prove the plan, then register it."""
+    config = pulumi.Config()
+    try:
+        settings = parse(config.require("platform"))
+        plan = resolve(settings, load(), datetime.date.today())
+    except ProblemsError as error:
+        raise pulumi.RunError(str(error)) from None
+    for notice in plan.notices:
+        say(notice)
+    render_to = config.get("renderTo")
+    rendering = render_to is not None
+    regions = {r.name: secrets(config, r, rendering=rendering) for r in plan.regions}
+    text = program("seed")
+    args = PlatformArgs(plan=plan, secrets=regions, seed_program=text, render_to=render_to)
+    for name, value in Platform("triplane", args).outputs.items():
+        pulumi.export(name, value)
+
+
+main()
