@@ -90,13 +90,14 @@ class Catalogue:
 
         Case, spaces, dashes and underscores do not matter.
         """
-        wanted = _plain(text)
+        wanted = plain_name(text)
         for accelerator in self.accelerators.values():
             names = (accelerator.name, accelerator.product, *accelerator.aliases)
-            if any(_plain(name) == wanted for name in names):
+            if any(plain_name(name) == wanted for name in names):
                 return accelerator
         return None
 
 
-def _plain(text: str) -> str:
+def plain_name(text: str) -> str:
+    """Return a name without case, spaces, dashes and underscores, fit for comparison."""
     return "".join(character for character in text.lower() if character.isalnum())

@@ -3,6 +3,7 @@
 Everything that depends on a vLLM version is read from here (`catalog/engines/<version>.yaml`).
 """
 
+import re
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -107,16 +108,19 @@ class EngineDefaults(Model):
 class MemoryBehaviour(Model):
     """How this release turns memory into KV blocks.
 
-    `cuda_graphs_deducted`: the graph estimate is taken out of the KV budget (default from 0.21).
+    `cuda_graphs_deducted`: the graph estimate is taken out of the KV budget (default from 0.20).
     `token_report`: `capacity` is int(concurrency x max_model_len), `blocks` is
     num_blocks // num_groups x block_size (older releases).
     `weights_allocator`: which rounding of the caching allocator the log's weight figure shows.
+    `no_graph_estimate_for`: architectures (of `config.json`) whose model runner estimates no graph
+    memory in this release, so that nothing is deducted for them.
     """
 
     cuda_graphs_deducted: bool
     token_report: Literal["capacity", "blocks"]
     weights_allocator: Literal["old", "new"]
     mamba_prefix_mode: Literal["none", "align"]
+    no_graph_estimate_for: tuple[str, ...] = ()
 
 
 class MinimumCapability(Model):
@@ -155,10 +159,37 @@ class EngineContract(Model):
     startup_overhead_sec: PositiveInt
     """Start-up beside reading weights: compilation, graph capture, profiling; an assumption."""
     flags: Annotated[tuple[Flag, ...], Field(min_length=1)]
-    removed_flags: tuple[RemovedFlag, ...]
+    removed_flags: tuple[RemovedFlag, ...] = ()
     metrics: Annotated[tuple[Metric, ...], Field(min_length=1)]
-    removed_metrics: tuple[RemovedMetric, ...]
+    removed_metrics: tuple[RemovedMetric, ...] = ()
 
     def flag(self, name: str) -> Flag | None:
         """Return the option with that spelling (exact, with its dashes), or None."""
         return next((flag for flag in self.flags if name in flag.names), None)
+
+    def metric(self, series: str) -> Metric | None:
+        """Return the metric that exposes a series of that name, or None."""
+        return next((metric for metric in self.metrics if series in metric.exposed), None)
+
+    def series_meant(self, series: str) -> str | None:
+        """Return the series that a name which does not exist probably means, or None.
+
+        An underscore for the colon (`vllm_num_requests_running`), `_total` forgotten or put where
+        it does not belong, or a removed metric that has a replacement.
+        """
+        name = re.sub("^vllm[_:]", "vllm:", series)
+        bare = name.removesuffix("_total")
+        for candidate in (name, bare, f"{name}_total"):
+            if self.metric(candidate) is not None:
+                return candidate
+        suffixes = ("_bucket", "_sum", "_count")
+        base = next((bare.removesuffix(end) for end in suffixes if bare.endswith(end)), bare)
+        removed = next((row for row in self.removed_metrics if row.name == base), None)
+        wanted = removed.replacement if removed else None
+        found = next((metric for metric in self.metrics if metric.name == wanted), None)
+        if found is None:
+            return None
+        end = bare.removeprefix(base)
+        return next(
+            (text for text in found.exposed if end and text.endswith(end)), found.exposed[0]
+        )

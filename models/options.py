@@ -125,3 +125,13 @@ class Range(Model):
             message = f"min {self.min} is above max {self.max}; lower min or raise max"
             raise ValueError(message)
         return self
+
+
+class Rollout(Model):
+    """How long an update waits for workloads.
+
+    `wait_max_sec` bounds the wait for one engine (seconds); None waits as long as its weights may
+    take to load.
+    """
+
+    wait_max_sec: PositiveInt | None = None

@@ -1,11 +1,7 @@
-"""Resolving settings and catalogue into a plan: what will exist, with plain values only.
+"""The plan: what one stack will create, with plain values only.
 
-`resolve` is pure. It decides everything that components and manifests need (arguments, resources,
-names, budgets) and proves what can be proven before anything is registered; every problem found is
-reported at once. Components only register what the plan says.
+`models/resolve.py` makes it from settings and catalogue; components only register what it says.
 """
-
-from typing import Literal
 
 from pydantic import Field
 
@@ -15,6 +11,7 @@ from models.catalogue import ModelEntry
 from models.contract import EngineContract, Image
 from models.engine import EngineArguments, Environment
 from models.memory import Budget
+from models.notices import Notice
 from models.options import AutoscalingOptions, Gateway, Observability
 from models.regions import NodePool, Region
 from models.settings import Serving
@@ -41,7 +38,11 @@ class PlannedPool(Model):
 
 
 class PlannedModel(Model):
-    """One model in one region, resolved."""
+    """One model in one region, resolved.
+
+    `startup_sec` is what one replica may take to answer, `rollout_sec` how long an update waits
+    for all of them; `weight_bytes` the checkpoint's size.
+    """
 
     entry: ModelEntry
     region: str
@@ -56,6 +57,7 @@ class PlannedModel(Model):
     resources: PodResources
     weight_bytes: int
     startup_sec: int
+    rollout_sec: int
     budget: Budget
 
     @property
@@ -70,7 +72,11 @@ class PlannedModel(Model):
 
 
 class PlannedRegion(Model):
-    """One region, resolved. `volume_gib` is the size of the models' volume."""
+    """One region, resolved.
+
+    `volume_gib` is the size of the models' volume; `context` names the cluster in the kubeconfig;
+    `engine_port` is the port that every engine of the region serves.
+    """
 
     settings: Region
     pools: tuple[PlannedPool, ...]
@@ -78,6 +84,8 @@ class PlannedRegion(Model):
     seed_pool: PlannedPool
     seed_image: Image
     volume_gib: int
+    context: str
+    engine_port: int
 
     @property
     def name(self) -> str:
@@ -95,14 +103,6 @@ class Totals(Model):
     gpus_max: int
     usd_per_hour_min: float | None
     usd_per_hour_max: float | None
-
-
-class Notice(Model):
-    """Something the preview should say that is not a violation."""
-
-    path: str
-    message: str
-    level: Literal["info", "warning"] = "info"
 
 
 class PlatformPlan(Model):

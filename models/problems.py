@@ -15,17 +15,24 @@ _SHOWN_VALUE_CHARACTERS = 120
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
-    """One thing that is wrong: where, what, the value given, what is allowed, how to mend it."""
+    """One thing that is wrong: where, what, the value given, what is allowed, how to mend it.
+
+    `rule` and `object` name the proof that failed and what it failed for; a recorded exception
+    refers to them.
+    """
 
     path: str
     message: str
     value: str | None = None
     allowed: str | None = None
     mend: str | None = None
+    rule: str | None = None
+    object: str | None = None
 
     def __str__(self) -> str:
         """One line, with the parts that are known."""
-        parts = [f"{self.path}: {self.message}"]
+        head = "" if self.rule is None else f"[{self.rule}] {self.object}: "
+        parts = [f"{self.path}: {head}{self.message}"]
         if self.value is not None:
             parts.append(f"given: {self.value}")
         if self.allowed is not None:
@@ -58,6 +65,9 @@ def shown(value: object) -> str:
     return text[: _SHOWN_VALUE_CHARACTERS - 1] + "…"
 
 
+_UNION_TAGS = frozenset({"eks", "existing"})
+"""Pydantic names the chosen variant in a path; the settings have no such key."""
+
 _MENDS = {
     "extra_forbidden": "remove the key, or correct its spelling",
     "missing": "add the key",
@@ -70,12 +80,23 @@ def from_validation(error: ValidationError, root: str = "") -> tuple[Problem, ..
 
     A model validator of ours raises `ValueError(message)`; its message stands as it is.
     """
-    return tuple(_from_detail(detail, root) for detail in error.errors(include_url=False))
+    details = error.errors(include_url=False)
+    return tuple(_from_detail(detail, root) for detail in details if not _is_echo(detail, details))
+
+
+def _is_echo(detail: ErrorDetails, details: list[ErrorDetails]) -> bool:
+    """Tell whether a list is only "too short" because its items were refused themselves."""
+    if detail["type"] != "too_short":
+        return False
+    loc = detail["loc"]
+    return any(other["loc"][: len(loc)] == loc and other["loc"] != loc for other in details)
 
 
 def _from_detail(detail: ErrorDetails, root: str) -> Problem:
     path = root
     for part in detail["loc"]:
+        if part in _UNION_TAGS:
+            continue
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
     kind = detail["type"]
     message = detail["msg"].removeprefix("Value error, ")

@@ -12,6 +12,7 @@ from pydantic import Field, PositiveInt, ValidationError, model_validator
 
 from models.base import Model
 from models.engine import EngineOverrides, Environment, Parallelism
+from models.exceptions import RecordedException
 from models.options import (
     Alerting,
     AutoscalingOptions,
@@ -23,6 +24,7 @@ from models.options import (
     Observability,
     Operators,
     Range,
+    Rollout,
 )
 from models.problems import Problem, ProblemsError, from_validation, shown
 from models.regions import EksCluster, ObjectStoreKind, Region, VolumeBackend
@@ -79,6 +81,8 @@ class Settings(Model):
     observability: Observability = Observability()
     alerting: Alerting = Alerting()
     budgets: Budgets = Budgets()
+    rollout: Rollout = Rollout()
+    exceptions: tuple[RecordedException, ...] = ()
     accept_data_loss: tuple[str, ...] = ()
     """Objects ("Kind/namespace/name") that hold data and may be replaced in this change."""
 

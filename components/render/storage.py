@@ -29,7 +29,7 @@ LOCAL_PATH_CLASS: Final = "triplane-local-path"
 LOCAL_PATH_PROVISIONER: Final = "rancher.io/local-path"
 SEED_FILE: Final = "seed.py"
 _PROGRAM_MOUNT: Final = "/opt/triplane"
-_SEED_DEADLINE_SEC: Final = 6 * 3600
+SEED_DEADLINE_SEC: Final = 6 * 3600
 """Hours for the largest checkpoints over a slow link; a Job without a deadline hangs for ever."""
 
 _CONFIGURATION_ERROR: Final = 2
@@ -55,20 +55,29 @@ def claim(region: PlannedRegion) -> PersistentVolumeClaimSpecArgsDict:
     }
 
 
+def program_name(program: str) -> str:
+    """Return the name of the ConfigMap with the seeding program: a new text has a new name."""
+    return f"{SEED_PROGRAM}-{_digest(program)}"
+
+
 def seed_name(model: PlannedModel, program: str) -> str:
     """Return the Job's name: it changes with what the Job would do, since a Job cannot change.
 
     The name carries a digest of model, revision and program.
     """
     text = f"{model.entry.repository}@{model.entry.revision}\n{program}"
-    return f"seed-{model.name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return f"seed-{model.name}-{_digest(text)}"
 
 
-def seed_job(region: PlannedRegion, model: PlannedModel) -> JobSpecArgsDict:
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def seed_job(region: PlannedRegion, model: PlannedModel, program: str) -> JobSpecArgsDict:
     """Return the Job's spec. Bad configuration fails at once, everything else is retried."""
     return {
         "backoff_limit": 6,
-        "active_deadline_seconds": _SEED_DEADLINE_SEC,
+        "active_deadline_seconds": SEED_DEADLINE_SEC,
         "completions": 1,
         "parallelism": 1,
         "pod_failure_policy": {
@@ -87,12 +96,12 @@ def seed_job(region: PlannedRegion, model: PlannedModel) -> JobSpecArgsDict:
             "metadata": {
                 "labels": {**MANAGED_BY, "app.kubernetes.io/name": SEED_PROGRAM},
             },
-            "spec": _pod(region, model),
+            "spec": _pod(region, model, program),
         },
     }
 
 
-def _pod(region: PlannedRegion, model: PlannedModel) -> PodSpecArgsDict:
+def _pod(region: PlannedRegion, model: PlannedModel, program: str) -> PodSpecArgsDict:
     return {
         "restart_policy": "Never",
         "service_account_name": SEED_ACCOUNT,
@@ -104,7 +113,10 @@ def _pod(region: PlannedRegion, model: PlannedModel) -> PodSpecArgsDict:
         "containers": [_container(region, model)],
         "volumes": [
             {"name": "models", "persistent_volume_claim": {"claim_name": MODELS_VOLUME}},
-            {"name": "program", "config_map": {"name": SEED_PROGRAM, "default_mode": 0o444}},
+            {
+                "name": "program",
+                "config_map": {"name": program_name(program), "default_mode": 0o444},
+            },
             {"name": "tmp", "empty_dir": {"size_limit": "1Gi"}},
         ],
     }

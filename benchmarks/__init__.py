@@ -1,0 +1,1 @@
+"""Scripts that measure: speed, accuracy, fits. Not part of the product."""

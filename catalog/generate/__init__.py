@@ -1,0 +1,1 @@
+"""Scripts that regenerate catalogue files from their sources. Not imported by the loader."""

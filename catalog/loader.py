@@ -1,0 +1,197 @@
+"""Reads the catalogue's files into the types of `models`; the only code that does.
+
+`load` reads every file and reports every problem of every file at once. Reading does not judge
+whether a model fits or may be served: that is the work of `models` and `policies`.
+"""
+
+import hashlib
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from pathlib import Path
+from typing import Final, TypeVar
+
+from catalog.contracts import read_engines
+from catalog.files import (
+    AcceleratorsFile,
+    ChartsFile,
+    ImagesFile,
+    InstancesFile,
+    PriceRow,
+    PricesFile,
+)
+from catalog.reading import Reader
+from models.accelerators import Accelerator, InstanceType
+from models.catalogue import Catalogue, CatalogueModel, ModelEntry, plain_name
+from models.charts import Chart
+from models.contract import EngineContract, Image
+from models.problems import Problem, ProblemsError, shown
+
+_HERE: Final = Path(__file__).parent
+_HASHED_SUFFIXES: Final = frozenset({".yaml", ".json", ".lock"})
+_REVISION_DIGITS: Final = 12
+
+_K = TypeVar("_K", bound=Hashable)
+_V = TypeVar("_V")
+
+
+def load(root: Path | None = None) -> Catalogue:
+    """Return the whole catalogue under `root` (this package's folder by default).
+
+    Raises `ProblemsError` with the problems of all files; a problem's path is the file, then the
+    key in it.
+    """
+    reader = Reader(root or _HERE)
+    accelerators = _accelerators(reader)
+    engines = read_engines(reader)
+    catalogue = Catalogue(
+        revision=_revision(reader.root),
+        models=_models(reader, engines),
+        accelerators=accelerators,
+        instance_types=_instance_types(reader, accelerators),
+        engines=engines,
+        images=_images(reader),
+        prices=_prices(reader),
+    )
+    reader.finish("catalogue")
+    return catalogue
+
+
+def load_charts(root: Path | None = None) -> Mapping[str, Chart]:
+    """Return the pinned Helm charts by name. Raises `ProblemsError` like `load`."""
+    reader = Reader(root or _HERE)
+    parsed = reader.model("charts.yaml", ChartsFile)
+    rows = parsed.charts if parsed else ()
+    charts = _named(reader, "charts.yaml: charts", rows, lambda row: row.name)
+    reader.finish("catalogue")
+    return charts
+
+
+def program(name: str, root: Path | None = None) -> str:
+    """Return the text of `programs/<name>.py`: a program that runs inside a pod.
+
+    Raises `ProblemsError` naming the programs that exist when there is none of that name.
+    """
+    folder = (root or _HERE) / "programs"
+    known = sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
+    if name not in known:
+        problem = Problem(
+            path="programs",
+            message="the catalogue has no such program",
+            value=shown(name),
+            allowed=", ".join(known),
+        )
+        raise ProblemsError("catalogue", [problem])
+    return (folder / f"{name}.py").read_text(encoding="utf-8")
+
+
+def _accelerators(reader: Reader) -> dict[str, Accelerator]:
+    parsed = reader.model("accelerators.yaml", AcceleratorsFile)
+    rows = parsed.accelerators if parsed else ()
+    path = "accelerators.yaml: accelerators"
+    _check_aliases(reader, path, rows)
+    return _named(reader, path, rows, lambda row: row.name)
+
+
+def _check_aliases(reader: Reader, path: str, rows: Iterable[Accelerator]) -> None:
+    """Two cards must not answer to one name: `accelerator_of` would return whichever is first."""
+    owners: dict[str, str] = {}
+    for index, row in enumerate(rows):
+        for text in (row.name, row.product, *row.aliases):
+            owner = owners.setdefault(plain_name(text), row.name)
+            if owner != row.name:
+                reader.problem(
+                    f"{path}[{index}]",
+                    f"this name also means {owner}",
+                    value=shown(text),
+                    mend="keep it on one of the two",
+                )
+
+
+def _instance_types(
+    reader: Reader, accelerators: Mapping[str, Accelerator]
+) -> dict[str, InstanceType]:
+    parsed = reader.model("instances.yaml", InstancesFile)
+    without_gpu = parsed.instance_types if parsed else ()
+    carried = [row for card in accelerators.values() for row in card.instance_types]
+    path = "instances.yaml: instance_types"
+    return _named(reader, path, (*without_gpu, *carried), lambda row: row.name)
+
+
+def _models(reader: Reader, engines: Mapping[str, EngineContract]) -> dict[str, CatalogueModel]:
+    found: dict[str, CatalogueModel] = {}
+    for file in sorted((reader.root / "models").glob("*.yaml")):
+        name = f"models/{file.name}"
+        entry = reader.model(name, ModelEntry)
+        config = reader.json_file(f"models/{file.stem}.config.json")
+        if entry is None or config is None:
+            continue
+        reader.same_name(name, "name", entry.name)
+        if entry.engine not in engines:
+            reader.problem(
+                f"{name}: engine",
+                "the catalogue has no contract of this engine release",
+                value=shown(entry.engine),
+                allowed=", ".join(sorted(engines)),
+                mend=f"add engines/{entry.engine}.yaml, or name another release",
+            )
+        found[entry.name] = CatalogueModel(entry=entry, config=config)
+    return found
+
+
+def _images(reader: Reader) -> dict[str, Image]:
+    parsed = reader.model("images.yaml", ImagesFile)
+    rows = parsed.images if parsed else ()
+    named = _named(reader, "images.yaml: images", rows, lambda row: row.name)
+    return {name: row.image for name, row in named.items()}
+
+
+def _prices(reader: Reader) -> dict[tuple[str, str], float]:
+    parsed = reader.model("prices.yaml", PricesFile)
+    if parsed is None:
+        return {}
+    path = "prices.yaml: prices"
+    for index, row in enumerate(parsed.prices):
+        if row.source not in parsed.sources:
+            reader.problem(
+                f"{path}[{index}].source",
+                "the file has no source of this name",
+                value=shown(row.source),
+                allowed=", ".join(sorted(parsed.sources)),
+            )
+    rows = _named(reader, path, parsed.prices, _price_key)
+    return {
+        key: row.usd
+        for key, row in rows.items()
+        if row.unit == "hour" and not isinstance(row.usd, str)
+    }
+
+
+def _price_key(row: PriceRow) -> tuple[str, str]:
+    return (row.item, row.region)
+
+
+def _named(
+    reader: Reader, path: str, rows: Iterable[_V], key_of: Callable[[_V], _K]
+) -> dict[_K, _V]:
+    """Return rows by key; a second row of the same key is a problem."""
+    found: dict[_K, _V] = {}
+    for index, row in enumerate(rows):
+        key = key_of(row)
+        if key in found:
+            reader.problem(f"{path}[{index}]", "is in the catalogue twice", value=shown(key))
+        found.setdefault(key, row)
+    return found
+
+
+def _revision(root: Path) -> str:
+    """Return a hash of all data files and pod programs: names and contents, whatever the line ends.
+
+    Documentation, loader and generators are not in it: they do not change what is deployed.
+    """
+    files = [path for path in root.rglob("*") if path.suffix in _HASHED_SUFFIXES]
+    files += (root / "programs").glob("*.py")
+    digest = hashlib.sha256()
+    for name, path in sorted((path.relative_to(root).as_posix(), path) for path in files):
+        content = path.read_bytes().replace(b"\r\n", b"\n")
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()[:_REVISION_DIGITS]

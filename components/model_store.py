@@ -1,0 +1,91 @@
+"""`ModelStore`: the volume that every engine of a region reads, and the Jobs that seed it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pulumi
+from pulumi import CustomTimeouts, Input, ResourceOptions
+from pulumi_kubernetes.batch.v1 import Job
+from pulumi_kubernetes.core.v1 import ConfigMap, PersistentVolumeClaim, Secret
+from pulumi_kubernetes.storage.v1 import StorageClass
+
+from components.render import storage as render
+from components.render.common import metadata
+from models.names import MODELS_NAMESPACE, MODELS_VOLUME, OBJECT_STORE_SECRET
+from models.plan import PlannedRegion
+from models.regions import VolumeBackend
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelStoreArgs:
+    """What to seed, with what.
+
+    `program` is the seeding program's text; `credentials` the object store's keys (secret), None
+    where the pod's identity is enough or where manifests are only rendered.
+    """
+
+    region: PlannedRegion
+    program: str
+    credentials: Mapping[str, Input[str]] | None
+
+
+class ModelStore(pulumi.ComponentResource):
+    """A read-write-many claim and one seeding Job per model and revision."""
+
+    seeds: Mapping[str, Job]
+
+    def __init__(
+        self, name: str, args: ModelStoreArgs, opts: ResourceOptions | None = None
+    ) -> None:
+        """Register class, claim, program, credentials and Jobs."""
+        super().__init__("triplane:storage:ModelStore", name, None, opts)
+        claim = self._claim(name, args)
+        program = ConfigMap(
+            f"{name}-program",
+            metadata=metadata(render.program_name(args.program), MODELS_NAMESPACE),
+            data={render.SEED_FILE: args.program},
+            immutable=True,
+            opts=ResourceOptions(parent=self),
+        )
+        needed: list[pulumi.Resource] = [claim, program]
+        if args.credentials is not None:
+            needed.append(
+                Secret(
+                    f"{name}-object-store",
+                    metadata=metadata(OBJECT_STORE_SECRET, MODELS_NAMESPACE),
+                    string_data=dict(args.credentials),
+                    opts=ResourceOptions(parent=self),
+                )
+            )
+        deadline = CustomTimeouts(create=f"{render.SEED_DEADLINE_SEC}s")
+        self.seeds = {
+            model.name: Job(
+                f"{name}-seed-{model.name}",
+                metadata=metadata(render.seed_name(model, args.program), MODELS_NAMESPACE),
+                spec=render.seed_job(args.region, model, args.program),
+                opts=ResourceOptions(parent=self, depends_on=needed, custom_timeouts=deadline),
+            )
+            for model in args.region.models
+        }
+        self.register_outputs({})
+
+    def _claim(self, name: str, args: ModelStoreArgs) -> PersistentVolumeClaim:
+        needed: list[pulumi.Resource] = []
+        storage = args.region.settings.storage
+        if storage.volumes is VolumeBackend.LOCAL_PATH and storage.storage_class is None:
+            needed.append(
+                StorageClass(
+                    f"{name}-class",
+                    metadata=metadata(render.LOCAL_PATH_CLASS),
+                    provisioner=render.LOCAL_PATH_PROVISIONER,
+                    reclaim_policy="Delete",
+                    volume_binding_mode="Immediate",
+                    opts=ResourceOptions(parent=self),
+                )
+            )
+        return PersistentVolumeClaim(
+            f"{name}-models",
+            metadata=metadata(MODELS_VOLUME, MODELS_NAMESPACE),
+            spec=render.claim(args.region),
+            opts=ResourceOptions(parent=self, depends_on=needed),
+        )

@@ -1,0 +1,75 @@
+"""`Platform`: the plan, then one `Region` per region, then the outputs that clients read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+
+from components.plan import Plan, PlanArgs
+from components.region import Region, RegionArgs
+from models.plan import PlatformPlan
+from models.summary import model_outputs, totals_inputs
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RegionSecrets:
+    """What a region needs that is secret; None where it is not needed."""
+
+    kubeconfig: Input[str] | None = None
+    object_store: Mapping[str, Input[str]] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlatformArgs:
+    """The plan and its secrets by region. `render_to` writes manifests below that directory."""
+
+    plan: PlatformPlan
+    secrets: Mapping[str, RegionSecrets]
+    seed_program: str
+    render_to: str | None = None
+
+
+class Platform(pulumi.ComponentResource):
+    """Everything of one stack. `outputs` is the contract with clients (docs/outputs.md)."""
+
+    outputs: Mapping[str, object]
+
+    def __init__(self, name: str, args: PlatformArgs, opts: ResourceOptions | None = None) -> None:
+        """Register the plan first: policies read it before anything else exists."""
+        super().__init__("triplane:platform:Platform", name, None, opts)
+        plan = Plan(f"{name}-plan", PlanArgs(plan=args.plan), ResourceOptions(parent=self))
+        regions: dict[str, object] = {}
+        for planned in args.plan.regions:
+            secrets = args.secrets[planned.name]
+            render_to = None if args.render_to is None else f"{args.render_to}/{planned.name}"
+            region = Region(
+                f"{name}-{planned.name}",
+                RegionArgs(
+                    plan=args.plan,
+                    region=planned,
+                    seed_program=args.seed_program,
+                    kubeconfig=secrets.kubeconfig,
+                    credentials=secrets.object_store,
+                    render_to=render_to,
+                ),
+                # Nothing of a region may be looked at before the plan is.
+                ResourceOptions(parent=self, depends_on=[plan]),
+            )
+            regions[planned.name] = {
+                "gatewayUrl": region.gateway_url,
+                "gatewayCa": None,
+                "grafanaUrl": args.plan.observability.grafana_url,
+                "kubeconfig": region.kubeconfig,
+                "models": [
+                    {**facts, "endpoint": Output.concat(region.gateway_url, "/v1")}
+                    for facts in model_outputs(planned)
+                ],
+            }
+        self.outputs = {
+            "environment": args.plan.environment.value,
+            "catalogRevision": args.plan.catalogue_revision,
+            "regions": regions,
+            "totals": dict(totals_inputs(args.plan)),
+        }
+        self.register_outputs({})

@@ -1,0 +1,42 @@
+"""From a Hugging Face `config.json` to what memory depends on: weights, caches, quantisation.
+
+`architecture` is pure. It refuses, with every problem at once, a configuration whose model type,
+layer kinds or quantisation it does not know, and one that lacks a field it needs.
+"""
+
+from models.architecture.build import architecture, with_quantisation
+from models.architecture.quantisation import matches, named_scheme, scheme_of
+from models.architecture.types import (
+    Architecture,
+    CacheKind,
+    CacheLayers,
+    Family,
+    Part,
+    Quantisation,
+    Rows,
+    Scheme,
+    SchemeKind,
+    Shard,
+    State,
+    Weight,
+)
+
+__all__ = [
+    "Architecture",
+    "CacheKind",
+    "CacheLayers",
+    "Family",
+    "Part",
+    "Quantisation",
+    "Rows",
+    "Scheme",
+    "SchemeKind",
+    "Shard",
+    "State",
+    "Weight",
+    "architecture",
+    "matches",
+    "named_scheme",
+    "scheme_of",
+    "with_quantisation",
+]

@@ -1,0 +1,232 @@
+"""Assembling an `Architecture`: outer configuration, text part, recipe, head, rotary tables."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import JsonValue
+
+from models.architecture.attention import rotary
+from models.architecture.defaults import TIED_BY_DEFAULT
+from models.architecture.draft import Draft, rows
+from models.architecture.families import layer_count
+from models.architecture.fields import Fields, is_mapping
+from models.architecture.quantisation import MXFP4, named_scheme, quantisation
+from models.architecture.registry import RECIPES, TEXT_PART
+from models.architecture.types import (
+    Architecture,
+    Family,
+    Part,
+    Quantisation,
+    Shard,
+)
+from models.architecture.vision import vision
+from models.problems import Problem, ProblemsError, shown
+
+_DTYPES: Final = ("bfloat16", "float16", "float32")
+_PREFIX_TYPES: Final = ("gemma3", "gemma4", "paligemma")
+
+
+def architecture(config: Mapping[str, JsonValue]) -> Architecture:
+    """Return the architecture of a `config.json`.
+
+    Raises:
+        ProblemsError: naming every field that is missing, wrong or not understood.
+    """
+    text, outer_type = _text_part(config)
+    model_type = _model_type(text, outer_type)
+    recipe = RECIPES.get(model_type)
+    if recipe is None:
+        known = ", ".join(sorted({*RECIPES, *TEXT_PART}))
+        problem = Problem(
+            path="model_type",
+            message="this model type is not known",
+            value=shown(text.get("model_type", config.get("model_type"))),
+            allowed=known,
+        )
+        raise ProblemsError("config.json", [problem])
+    fields = Fields(text, model_type)
+    draft = Draft(fields)
+    recipe(draft)
+    outer = Fields(config, outer_type or model_type)
+    found = _assemble(draft, outer, model_type)
+    problems = [*fields.problems, *outer.problems] or list(fields.not_understood())
+    if problems or not draft.caches:
+        if not problems:
+            problems = [Problem(path="num_hidden_layers", message="no layer keeps a cache")]
+        raise ProblemsError("config.json", problems)
+    return found
+
+
+def with_quantisation(found: Architecture, method: str) -> Architecture:
+    """Return the architecture under an engine method's name (`--quantization`).
+
+    A checkpoint that states its own quantisation keeps it, as in the engine.
+
+    Raises:
+        ProblemsError: when the method is not known.
+    """
+    if found.quantisation is not None:
+        return found
+    scheme = named_scheme(method)
+    if scheme is None:
+        problem = Problem(
+            path="quantization",
+            message="this quantisation method is not known",
+            value=shown(method),
+            mend="give the checkpoint's config.json with its quantization_config",
+        )
+        raise ProblemsError("engine arguments", [problem])
+    assumed = Quantisation(
+        method=method, scheme=scheme, experts_only="mxfp4" in method.lower(), online=True
+    )
+    return found.model_copy(update={"quantisation": assumed})
+
+
+def _text_part(config: Mapping[str, JsonValue]) -> tuple[Mapping[str, JsonValue], str | None]:
+    outer = config.get("model_type")
+    outer_type = outer if isinstance(outer, str) else None
+    for name in ("text_config", "llm_config", "language_config", "thinker_config"):
+        inner = config.get(name)
+        if is_mapping(inner) and inner:
+            return inner, outer_type
+    return config, outer_type
+
+
+def _model_type(text: Mapping[str, JsonValue], outer: str | None) -> str:
+    stated = text.get("model_type")
+    name = stated if isinstance(stated, str) else outer or ""
+    return TEXT_PART.get(name, name)
+
+
+def _assemble(draft: Draft, outer: Fields, model_type: str) -> Architecture:
+    fields = draft.fields
+    layers = layer_count(fields) if model_type != "nemotron_h" else _nemotron_layers(fields)
+    vocab = fields.size("vocab_size")
+    tied = _tied(fields, outer, model_type)
+    _ends(draft, vocab, tied=tied)
+    positions = fields.optional("max_position_embeddings", "n_positions", "max_seq_len")
+    _rotary_tables(draft, positions, model_type)
+    tokens, vision_width = vision(draft, outer)
+    kinds = {cache.kind.is_state for cache in draft.caches}
+    found = quantisation(fields) or (quantisation(outer) if outer.config is not fields.config else None)
+    if found is not None and fields.text("expert_dtype") == "fp4":
+        found = found.model_copy(update={"expert_scheme": MXFP4})
+    if found is not None and found.scheme == MXFP4 and model_type == "kimi_linear":
+        found = found.model_copy(update={"experts_only": True})
+    return Architecture(
+        model_type=model_type,
+        family=_family(kinds, draft.experts),
+        dtype=_dtype(fields, outer),
+        hidden_size=draft.hidden,
+        vocab_size=vocab,
+        num_layers=layers,
+        heads=draft.heads,
+        kv_heads=draft.kv_heads,
+        head_dim=draft.head_dim,
+        max_positions=positions,
+        intermediate_width=draft.widest,
+        tied_embeddings=tied,
+        experts=draft.experts,
+        top_k=draft.top_k,
+        expert_intermediate=draft.expert_intermediate,
+        multimodal=tokens > 0,
+        vision_tokens=tokens,
+        vision_width=vision_width,
+        bidirectional_prefix=_has_prefix(fields, outer),
+        attention_sinks=model_type in ("gpt_oss", "mimo_v2_flash"),
+        mtp_layers=fields.count("num_nextn_predict_layers", "mtp_num_hidden_layers"),
+        index_top_k=fields.count("index_topk"),
+        incomplete=tuple(dict.fromkeys(fields.incomplete)),
+        weights=tuple(draft.weights),
+        caches=tuple(draft.caches),
+        quantisation=found,
+        notes=tuple(dict.fromkeys([*fields.notes, *outer.notes])),
+    )
+
+
+def _nemotron_layers(fields: Fields) -> int:
+    return max(1, len(fields.text("hybrid_override_pattern") or "") or layer_count(fields))
+
+
+def _tied(fields: Fields, outer: Fields, model_type: str) -> bool:
+    default = model_type in TIED_BY_DEFAULT
+    if fields.raw("tie_word_embeddings") is not None:
+        return fields.flag("tie_word_embeddings")
+    return outer.flag("tie_word_embeddings", default=default)
+
+
+def _ends(draft: Draft, vocab: int, *, tied: bool) -> None:
+    """Add embedding, final norm and head."""
+    draft.add(Part.EMBEDDING, "embed_tokens", rows(vocab), draft.hidden, shard=Shard.VOCABULARY)
+    if not tied:
+        draft.add(
+            Part.HEAD, "lm_head", rows(vocab), draft.hidden, shard=Shard.VOCABULARY, linear=True
+        )
+    draft.add(Part.NORM, "norm", rows(draft.hidden))
+
+
+def _family(kinds: set[bool], experts: int) -> Family:
+    if kinds == {True}:
+        return Family.SSM
+    if kinds == {True, False}:
+        return Family.HYBRID
+    return Family.MOE if experts else Family.TRANSFORMER
+
+
+def _dtype(fields: Fields, outer: Fields) -> str:
+    stated = fields.text("torch_dtype", "dtype") or outer.text("torch_dtype", "dtype")
+    if stated is None:
+        return "bfloat16"
+    plain = stated.removeprefix("torch.")
+    if plain not in _DTYPES:
+        fields.wrong("torch_dtype", stated, ", ".join(_DTYPES))
+    return plain
+
+
+def _has_prefix(fields: Fields, outer: Fields) -> bool:
+    """Tell whether image tokens attend both ways (the engine picks other kernels then)."""
+    if not outer.config.get("vision_config"):
+        return False
+    if fields.raw("use_bidirectional_attention") is not None:
+        return fields.raw("use_bidirectional_attention") in ("vision", "all", True)
+    return (outer.text("model_type") or "") in _PREFIX_TYPES
+
+
+def _rotary_tables(draft: Draft, positions: int | None, model_type: str) -> None:
+    """Add the rotary tables that the engine builds: one per distinct head size and base."""
+    attention = [cache for cache in draft.caches if not cache.kind.is_state]
+    if positions is None or not attention or model_type in ("nemotron_h", "jamba", "kimi_linear"):
+        return
+    fields = draft.fields
+    if model_type == "deepseek_v4":
+        for _ in ("compressed", "window"):
+            rotary(draft, positions, fields.size("qk_rope_head_dim"), "float32")
+        return
+    partial = _partial(fields)
+    latent = fields.optional("qk_rope_head_dim")
+    if latent is not None:
+        tables = 2 if fields.optional("index_n_heads") else 1
+        dtype = "float32" if tables == 2 else None
+        for _ in range(tables):
+            rotary(draft, positions, latent, dtype)
+        return
+    dtype = "float32" if model_type == "gpt_oss" else None
+    dims = {(cache.head_dim, cache.kind) for cache in attention if cache.head_dim}
+    local = model_type in ("gemma3_text", "gemma4_text")
+    sizes = sorted(dim for dim, _ in dims) if local else sorted({dim for dim, _ in dims})
+    for dim in sizes:
+        rotary(draft, positions, max(1, int(dim * partial)), dtype)
+
+
+def _partial(fields: Fields) -> float:
+    section = fields.section("rope_parameters")
+    inner = Fields(section, fields.model_type, path="rope_parameters.")
+    value = inner.number("partial_rotary_factor", 1.0)
+    if value == 1.0:
+        value = fields.number("partial_rotary_factor", 1.0)
+    dim = fields.optional("rotary_dim")
+    if dim and fields.optional("head_dim"):
+        return min(1.0, dim / fields.size("head_dim"))
+    return min(1.0, value)
+
+

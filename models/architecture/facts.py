@@ -1,0 +1,138 @@
+"""Summaries of configurations: one flat record per model, as tools collect them.
+
+A record holds the fields of `config.json` under one set of names, null where its source had none
+(`data/model_configs.json`). `config_of_facts` gives back a configuration that `architecture` reads;
+what the record lacks stays missing and is named there.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import JsonValue
+
+from models.architecture.fields import is_mapping
+
+_TYPE_OF_CLASS: Final[Mapping[str, str]] = {
+    "LlamaForCausalLM": "llama",
+    "MistralForCausalLM": "mistral",
+    "MixtralForCausalLM": "mixtral",
+    "Phi3ForCausalLM": "phi3",
+    "PhiForCausalLM": "phi",
+    "GraniteForCausalLM": "granite",
+    "GemmaForCausalLM": "gemma",
+    "Gemma2ForCausalLM": "gemma2",
+    "Gemma3ForCausalLM": "gemma3_text",
+    "Gemma3ForConditionalGeneration": "gemma3_text",
+    "Gemma4ForConditionalGeneration": "gemma4_text",
+    "Gemma4ForCausalLM": "gemma4_text",
+    "GptOssForCausalLM": "gpt_oss",
+    "Qwen2ForCausalLM": "qwen2",
+    "Qwen3ForCausalLM": "qwen3",
+    "Qwen2MoeForCausalLM": "qwen2_moe",
+    "Qwen3MoeForCausalLM": "qwen3_moe",
+    "Qwen3NextForCausalLM": "qwen3_next",
+    "Qwen3VLForConditionalGeneration": "qwen3_vl_text",
+    "Qwen3VLMoeForConditionalGeneration": "qwen3_vl_moe_text",
+    "Qwen3_5ForConditionalGeneration": "qwen3_5_text",
+    "Qwen3_5MoeForConditionalGeneration": "qwen3_5_moe_text",
+    "DeepseekV2ForCausalLM": "deepseek_v2",
+    "DeepseekV3ForCausalLM": "deepseek_v3",
+    "DeepseekV32ForCausalLM": "deepseek_v32",
+    "DeepseekV4ForCausalLM": "deepseek_v4",
+    "MistralLarge3ForCausalLM": "deepseek_v3",
+    "KimiK25ForConditionalGeneration": "kimi_k2",
+    "KimiLinearForCausalLM": "kimi_linear",
+    "MiniMaxM2ForCausalLM": "minimax_m2",
+    "Glm4MoeForCausalLM": "glm4_moe",
+    "GlmMoeDsaForCausalLM": "glm_moe_dsa",
+    "NemotronHForCausalLM": "nemotron_h",
+    "JambaForCausalLM": "jamba",
+    "FalconH1ForCausalLM": "falcon_h1",
+    "MambaForCausalLM": "mamba",
+    "Mamba2ForCausalLM": "mamba2",
+    "Llama4ForConditionalGeneration": "llama4_text",
+    "Olmo2ForCausalLM": "olmo2",
+    "Starcoder2ForCausalLM": "starcoder2",
+    "Cohere2ForCausalLM": "cohere2",
+    "CohereForCausalLM": "cohere",
+}
+
+_NOT_CONFIG: Final = frozenset(
+    {
+        "source",
+        "note",
+        "total_params_b",
+        "safetensors_gib",
+        "other",
+        "mamba",
+        "linear_attention",
+        "layer_pattern",
+        "quantization",
+    }
+)
+
+
+def is_facts(record: Mapping[str, JsonValue]) -> bool:
+    """Tell whether a mapping is such a summary and not a `config.json`."""
+    return "layer_pattern" in record or "safetensors_gib" in record or "note" in record
+
+
+def config_of_facts(record: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the configuration that a summary stands for."""
+    config = {
+        name: value
+        for name, value in record.items()
+        if name not in _NOT_CONFIG and value is not None
+    }
+    for section in ("mamba", "linear_attention", "other"):
+        inner = record.get(section)
+        if is_mapping(inner):
+            config.update({name: value for name, value in inner.items() if value is not None})
+    classes = record.get("architectures")
+    if "model_type" not in config and isinstance(classes, list) and classes:
+        found = _TYPE_OF_CLASS.get(str(classes[0]))
+        if found is not None:
+            config["model_type"] = found
+    if config.get("model_type") == "llama4_text" and "intermediate_size_mlp" not in config:
+        config.pop("layer_types", None)
+    _pattern(config, record.get("layer_pattern"))
+    quantisation = record.get("quantization")
+    if is_mapping(quantisation) and "quant_method" in quantisation:
+        config["quantization_config"] = _quantisation(quantisation)
+    if "kv_lora_rank" in config and config.get("model_type") in (None, "mistral"):
+        config["model_type"] = "mistral4"
+    if config.get("model_type") == "gemma4_text" and "num_experts" in config:
+        config["enable_moe_block"] = True
+    if config.get("model_type") == "kimi_linear" and "n_shared_experts" in config:
+        config["num_shared_experts"] = config.pop("n_shared_experts")
+    if config.get("model_type") == "nemotron_h":
+        shared = config.pop("shared_expert_intermediate_size", None)
+        config["moe_shared_expert_intermediate_size"] = shared
+        config["n_routed_experts"] = config.pop("num_experts", None)
+    return config
+
+
+def _pattern(config: dict[str, JsonValue], pattern: JsonValue) -> None:
+    """Write a summary's layer pattern as the configuration would."""
+    if not is_mapping(pattern):
+        return
+    letters = pattern.get("pattern")
+    if isinstance(letters, str):
+        config["hybrid_override_pattern"] = letters
+    period, layers = pattern.get("period"), config.get("num_hidden_layers")
+    if isinstance(period, list) and period and isinstance(layers, int) and 0 < layers <= 1024:
+        config["layer_types"] = [period[number % len(period)] for number in range(layers)]
+
+
+def _quantisation(section: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Give a summary's quantisation what its method needs and summaries leave out."""
+    result = dict(section)
+    method = str(section.get("quant_method"))
+    if method == "compressed-tensors" and "config_groups" not in section:
+        weights: dict[str, JsonValue] = {"num_bits": 8, "type": "float", "strategy": "channel"}
+        stated = str(section.get("format", ""))
+        if "pack" in stated or "int4" in stated:
+            weights = {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32}
+        result["config_groups"] = {"group_0": {"targets": ["Linear"], "weights": weights}}
+        result.setdefault("ignore", ["lm_head"])
+    return result

@@ -1,0 +1,143 @@
+"""How one engine release turns memory into KV blocks, by version number.
+
+The contract of a release in the catalogue states the same for the releases that this project
+deploys; the table is for reading other people's runs (`triplane budget --cases`, `check`).
+Sources: `facts/vram-notes.md` section 4 and vLLM 0.33.0's own source.
+"""
+
+import re
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, PositiveInt
+
+from models.base import Model
+from models.contract import EngineContract, SizeDefaults
+
+Release = tuple[int, int]
+UNKNOWN_RELEASE: Final[Release] = (0, 11)
+"""Assumed where a run does not say its version: the middle of what the runs in the data used."""
+
+
+class Behaviour(Model):
+    """What a release does with memory.
+
+    `first_engine`: the engine before the rewrite (V0; the default to 0.7, optional to 0.10).
+    `graphs_deducted`: CUDA graphs are taken out of the KV budget; else they live outside it.
+    `reports`: `capacity` is int(concurrency x max_model_len), `blocks` is
+    num_blocks // groups x block size. `in_flight_batches`: batches that a sliding window must hold
+    at once. `null_block`: one block is held back in the start-up check. `chunked`: prompts are cut
+    to max_num_batched_tokens; before that it grew with max_model_len. `hybrid_groups`: windows and
+    states have their own KV groups. `padded_mxfp4`: MXFP4 experts are padded on Hopper.
+    `prefill_checkpoints`: a state aligned with prefix caching takes one block more.
+    `counts_communication`: the profile sees NCCL's buffers. `sampler` `sorts` whole rows of logits
+    for top-k and top-p, or does it in a fused kernel. `keeps_load_cache`: the profile counts what the
+    allocator still holds from loading.
+    """
+
+    release: tuple[int, int]
+    assumed: bool = False
+    first_engine: bool
+    graphs_deducted: bool
+    reports: Literal["capacity", "blocks"]
+    allocator: Literal["old", "new"]
+    mamba_prefix_mode: Literal["none", "align"]
+    in_flight_batches: PositiveInt
+    null_block: bool
+    chunked: bool
+    hybrid_groups: bool
+    padded_mxfp4: bool
+    prefill_checkpoints: bool
+    counts_communication: bool
+    sampler: Literal["sorts", "fused"]
+    keeps_load_cache: bool
+    utilization: Annotated[float, Field(gt=0, le=1)]
+    sizes: tuple[SizeDefaults, ...]
+
+
+_SIZES_NOW: Final = (
+    SizeDefaults(min_memory_gib=160, max_num_batched_tokens=16384, max_num_seqs=1024),
+    SizeDefaults(
+        min_memory_gib=70,
+        except_products=("A100", "GB10"),
+        max_num_batched_tokens=8192,
+        max_num_seqs=1024,
+    ),
+    SizeDefaults(min_memory_gib=0, max_num_batched_tokens=2048, max_num_seqs=256),
+)
+_SIZES_V1: Final = (
+    SizeDefaults(
+        min_memory_gib=70, except_products=("A100",), max_num_batched_tokens=8192, max_num_seqs=1024
+    ),
+    SizeDefaults(min_memory_gib=0, max_num_batched_tokens=2048, max_num_seqs=256),
+)
+_SIZES_V0: Final = (
+    SizeDefaults(min_memory_gib=0, max_num_batched_tokens=2048, max_num_seqs=256),
+)
+
+
+def _patch(text: str | None) -> int:
+    found = re.search(r"\d+\.\d+\.(\d+)", text or "")
+    return int(found[1]) if found else 0
+
+
+def release_of(text: str | None) -> Release | None:
+    """Return (major, minor) of a version as people write it (`~0.8 (Apr 2025)`), or None."""
+    found = re.search(r"(\d+)\.(\d+)", text or "")
+    if found is None:
+        return None
+    release = int(found[1]), int(found[2])
+    return None if release == (0, 1) and "dev" in (text or "") else release
+
+
+def behaviour_of(version: str | None) -> Behaviour:
+    """Return the behaviour of a release; an unknown one is assumed, and says so."""
+    stated = release_of(version)
+    if stated is None and version is not None and ("dev" in version or "main" in version):
+        stated = (0, 31)
+    release = stated or UNKNOWN_RELEASE
+    words = version or ""
+    first_engine = release < (0, 8) or (release < (0, 11) and "V0" in words)
+    return Behaviour(
+        release=release,
+        assumed=stated is None,
+        first_engine=first_engine,
+        graphs_deducted=release >= (0, 21) and release not in ((0, 31), (0, 32)),
+        reports="capacity" if release >= (0, 20) else "blocks",
+        allocator="new" if release >= (0, 22) else "old",
+        mamba_prefix_mode="align" if release >= (0, 20) else "none",
+        in_flight_batches=2 if release >= (0, 24) else 1,
+        null_block=release >= (0, 24),
+        chunked=not first_engine,
+        hybrid_groups=release >= (0, 10),
+        padded_mxfp4=release < (0, 22),
+        prefill_checkpoints=release >= (0, 32),
+        counts_communication=(*release, _patch(version)) >= (0, 2, 5),
+        sampler="fused" if release >= (0, 16) else "sorts",
+        keeps_load_cache=(0, 2, 5) <= (*release, _patch(version)) < (0, 5, 0),
+        utilization=0.92 if release >= (0, 21) else 0.9,
+        sizes=_SIZES_V0 if first_engine else _SIZES_V1 if release < (0, 20) else _SIZES_NOW,
+    )
+
+
+def behaviour_of_contract(contract: EngineContract) -> Behaviour:
+    """Return the behaviour that a release's contract states."""
+    memory = contract.memory
+    return behaviour_of(contract.version).model_copy(
+        update={
+            "graphs_deducted": memory.cuda_graphs_deducted,
+            "reports": memory.token_report,
+            "allocator": memory.weights_allocator,
+            "mamba_prefix_mode": memory.mamba_prefix_mode,
+            "utilization": contract.defaults.gpu_memory_utilization,
+            "sizes": contract.defaults.sizes,
+        }
+    )
+
+
+def size_defaults(behaviour: Behaviour, memory_gib: float, product: str) -> SizeDefaults:
+    """Return the release's default batch sizes on a card of `memory_gib` GiB."""
+    for sizes in behaviour.sizes:
+        listed = any(name.lower() in product.lower() for name in sizes.except_products)
+        if memory_gib >= sizes.min_memory_gib and not listed:
+            return sizes
+    return behaviour.sizes[-1]

@@ -1,0 +1,93 @@
+"""`budget`: what vLLM will say after it has loaded, with the verdict and the cheapest remedies."""
+
+from models.architecture import CacheKind
+from models.base import GIB
+from models.memory.constants import FITTED, Fitted
+from models.memory.limits import byte_refusals
+from models.memory.measure import Measure, measure
+from models.memory.refusals import Refusal
+from models.memory.remedies import remedies
+from models.memory.request import BudgetRequest
+from models.memory.result import Budget, Verdict
+
+
+def budget(request: BudgetRequest, fitted: Fitted = FITTED) -> Budget:
+    """Return the memory budget of one GPU of a replica.
+
+    Raises:
+        ProblemsError: when `quantization` names a method that is not known.
+    """
+    taken = measure(request, fitted)
+    hard = [*taken.refusals, *byte_refusals(taken)]
+    verdict = _verdict(taken, hard)
+    found = _result(taken, verdict, hard)
+    if verdict in (Verdict.CANNOT_START, Verdict.CANNOT_SERVE):
+        return found.model_copy(update={"remedies": remedies(taken, hard, fitted)})
+    return found
+
+
+def _verdict(taken: Measure, hard: list[Refusal]) -> Verdict:
+    if any(refusal.rule != "one-request" for refusal in hard):
+        return Verdict.CANNOT_START
+    if hard:
+        return Verdict.CANNOT_SERVE
+    return Verdict.UNKNOWN if taken.kv_bytes is None else Verdict.FITS
+
+
+def _result(taken: Measure, verdict: Verdict, hard: list[Refusal]) -> Budget:
+    plan, request = taken.plan, taken.request
+    missing = request.architecture.incomplete
+    reasons = [refusal.reason + "; " + refusal.mend for refusal in hard]
+    if missing:
+        reasons.append("the weights cannot be counted: config.json lacks " + ", ".join(missing))
+    kv, low = taken.kv_bytes, taken.kv_low_bytes
+    return Budget(
+        verdict=verdict,
+        requested_gib=taken.requested_gib,
+        weights_gib=taken.weights_gib,
+        activation_gib=taken.activation_gib,
+        non_torch_gib=taken.non_torch_gib,
+        cuda_graph_gib=taken.graphs_gib,
+        kv_cache_gib=None if kv is None else max(0.0, kv / GIB),
+        kv_cache_gib_low=None if low is None else max(0.0, low / GIB),
+        kv_bytes_per_token=plan.bytes_per_token(),
+        kv_bytes_per_block=plan.block_bytes,
+        gpu_blocks=None if kv is None else taken.blocks,
+        kv_cache_tokens=None if kv is None else plan.tokens(taken.blocks),
+        max_concurrency=None if kv is None else plan.concurrency(taken.blocks),
+        needed_kv_gib=plan.need_bytes / GIB,
+        margin_gib=None if kv is None else (plan.usable(kv) - plan.need_bytes) / GIB,
+        longest_model_len=None if kv is None else _longest(taken, kv),
+        max_model_len=taken.resolved.max_model_len,
+        max_num_seqs=taken.resolved.max_num_seqs,
+        kv_heads_replicated=_replicates(request),
+        groups=plan.summary(),
+        reasons=tuple(reasons),
+        rules=tuple(refusal.rule for refusal in hard) + (("incomplete",) if missing else ()),
+        notes=_notes(taken),
+    )
+
+
+def _longest(taken: Measure, kv: int) -> int:
+    limit = taken.request.architecture.max_positions or taken.resolved.max_model_len
+    return taken.plan.longest(kv, limit)
+
+
+def _replicates(request: BudgetRequest) -> bool:
+    tensor = request.arguments.tensor
+    return any(
+        tensor > cache.kv_heads
+        for cache in request.architecture.caches
+        if not cache.kind.is_state and cache.kind not in (CacheKind.MLA, CacheKind.MLA_SLIDING)
+    )
+
+
+def _notes(taken: Measure) -> tuple[str, ...]:
+    notes = [*taken.request.architecture.notes]
+    behaviour = taken.request.behaviour
+    if behaviour.assumed:
+        major, minor = behaviour.release
+        notes.append(f"the engine's version is not known: {major}.{minor} is assumed")
+    if taken.request.arguments.kv_cache_memory_bytes is not None:
+        notes.append("kv_cache_memory_bytes is given: gpu_memory_utilization is not used")
+    return tuple(notes)

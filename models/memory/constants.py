@@ -1,0 +1,75 @@
+"""The constants that are learnt from real runs, not read from source. One source of truth.
+
+`benchmarks/fit_memory.py` fits them on `data/vram_cases.jsonl`, leaving out one source thread at a
+time, and prints this block; docs/memory-model.md has the accuracy. None belongs to a single run.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fitted:
+    """Learnt constants; GiB unless the name says otherwise."""
+
+    sampler_sorts: float
+    """Float32 copies of sequences x vocabulary that a sorting sampler holds at its peak."""
+    sampler_fused: float
+    """The same of a sampler with fused kernels (from 0.16)."""
+    layer_copies: float
+    """Times that a layer's widest results of one step are held."""
+    encoder_copies: float
+    """The same of a vision encoder's layer."""
+    activation_floor: float
+    """What a step takes beside: attention workspaces, masks, block tables."""
+    context_first: float
+    """Non-torch memory of one GPU with the first engine (to 0.7)."""
+    context: float
+    """Non-torch memory of one GPU with the second engine."""
+    communication: float
+    """What communication adds on each GPU from two on."""
+    load_cache_share: float
+    """Share of the weights that stays cached on each of several GPUs (0.2.5 to 0.4)."""
+    graph_base: float
+    """CUDA graphs: what capturing takes at all."""
+    graph_per_layer_mib: float
+    """CUDA graphs: MiB per layer and 64 captured sizes."""
+    context_rocm: float
+    """What ROCm takes more than CUDA."""
+    bound: float
+    """How far below the estimate the KV memory may lie: the part that does not scale."""
+    bound_share: float
+    """And the share of what is estimated (activation, non-torch, graphs)."""
+    bound_assumed: float
+    """And the share of the weights where the quantisation is only named, not described."""
+    bound_oldest: float
+    """And the share of the weights under releases to 0.4 on several GPUs."""
+    bound_tower: float
+    """And GiB where a model has towers beside the text part."""
+    bound_hybrid: float
+    """And GiB where graphs of a hybrid model are estimated inside the budget."""
+
+
+FITTED: Final = Fitted(
+    sampler_sorts=9.65,
+    sampler_fused=5.0,
+    layer_copies=1.25,
+    encoder_copies=1.6,
+    activation_floor=0.05,
+    context_first=0.05,
+    context=0.15,
+    communication=0.42,
+    load_cache_share=0.35,
+    graph_base=0.15,
+    graph_per_layer_mib=12.0,
+    context_rocm=1.8,
+    bound=1.15,
+    bound_share=0.05,
+    bound_assumed=0.2,
+    bound_oldest=1.1,
+    bound_tower=0.7,
+    bound_hybrid=5.0,
+)
+
+CONTEXT_RESERVE_GIB: Final = 0.2
+"""GiB of a card that are never free when an engine starts (its CUDA context, the driver)."""

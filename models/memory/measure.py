@@ -1,0 +1,120 @@
+"""One evaluation of a request: every term, blocks, and what stands against it. No remedies."""
+
+import math
+from dataclasses import dataclass
+
+from models.architecture import with_quantisation
+from models.base import GIB
+from models.memory.constants import FITTED, Fitted
+from models.memory.kvcache import CachePlan, cache_plan, stage_block_bytes
+from models.memory.refusals import Refusal, refusals
+from models.memory.request import BudgetRequest, Resolved, resolve
+from models.memory.terms import activation_gib, cuda_graph_gib, non_torch_gib, slack_gib
+from models.memory.weights import Rank, weight_bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measure:
+    """The terms of one GPU in GiB and the plan of its KV cache; weights None where not known."""
+
+    request: BudgetRequest
+    resolved: Resolved
+    plan: CachePlan
+    requested_gib: float
+    weights_gib: float | None
+    activation_gib: float
+    non_torch_gib: float
+    graphs_gib: float
+    kv_bytes: int | None
+    kv_low_bytes: int | None
+    refusals: tuple[Refusal, ...]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the pool; 0 where the KV memory is not known or not positive."""
+        return self.plan.blocks(self.kv_bytes) if self.kv_bytes else 0
+
+    @property
+    def starts(self) -> bool:
+        """Whether nothing stands against a start, bytes included."""
+        return not self.refusals
+
+
+def measure(request: BudgetRequest, fitted: Fitted = FITTED) -> Measure:
+    """Evaluate a request once."""
+    quantisation = request.arguments.quantization
+    if quantisation is not None and request.architecture.quantisation is None:
+        changed = with_quantisation(request.architecture, quantisation)
+        request = request.model_copy(update={"architecture": changed})
+    resolved = resolve(request)
+    plan = cache_plan(request, resolved)
+    requested = math.ceil(request.card.memory_gib * GIB * resolved.utilization) / GIB
+    activation = activation_gib(request, resolved, fitted)
+    graphs = cuda_graph_gib(request, resolved, fitted)
+    weights, stage = _weights(request, plan, resolved)
+    non_torch = non_torch_gib(request, weights or 0.0, fitted)
+    deducted = graphs if request.behaviour.graphs_deducted else 0.0
+    kv: int | None = None
+    low: int | None = None
+    given = request.arguments.kv_cache_memory_bytes
+    if given is not None:
+        kv = low = given
+    elif weights is not None:
+        over = activation + non_torch + deducted
+        # Scaled to the stage whose block is widest, so that blocks come out right for all.
+        room = (requested - weights - over) * GIB
+        kv = _scaled(int(room), plan, stage)
+        slack = slack_gib(request, weights, over, fitted)
+        low = _scaled(int(room - slack * GIB), plan, stage)
+    found = [*refusals(request, resolved)]
+    return Measure(
+        request=request,
+        resolved=resolved,
+        plan=plan,
+        requested_gib=requested,
+        weights_gib=weights,
+        activation_gib=activation,
+        non_torch_gib=non_torch,
+        graphs_gib=graphs,
+        kv_bytes=kv,
+        kv_low_bytes=low,
+        refusals=tuple(found),
+    )
+
+
+def _scaled(room: int, plan: CachePlan, stage: int) -> int:
+    """Return the room of a stage as if its block were the widest stage's.
+
+    All ranks take the least number of blocks; a stage with a smaller block has more of them.
+    """
+    own = stage_block_bytes(plan, stage)
+    return room if own == plan.block_bytes else room * plan.block_bytes // max(1, own)
+
+
+def _weights(
+    request: BudgetRequest, plan: CachePlan, resolved: Resolved
+) -> tuple[float | None, int]:
+    """Return the weights in GiB of the stage that leaves the fewest blocks, and that stage."""
+    found, asked = request.architecture, request.arguments
+    if found.incomplete:
+        return None, 0
+    pipeline = min(asked.pipeline, found.num_layers)
+    best: tuple[float, float, int] | None = None
+    budget = request.card.memory_gib * GIB * resolved.utilization
+    for stage in range(pipeline):
+        rank = Rank(
+            tensor=asked.tensor,
+            pipeline=pipeline,
+            stage=stage,
+            data=asked.data,
+            expert_parallel=asked.expert_parallel,
+            capability=request.card.capability,
+            padded_mxfp4=request.behaviour.padded_mxfp4,
+            dtype=None if resolved.dtype == found.dtype else resolved.dtype,
+            batched_tokens=resolved.batched_tokens,
+        )
+        held = weight_bytes(found, rank, request.behaviour.allocator).allocated
+        blocks = (budget - held) / max(1, stage_block_bytes(plan, stage))
+        if best is None or blocks < best[0]:
+            best = (blocks, held / GIB, stage)
+    return (None, 0) if best is None else (best[1], best[2])

@@ -1,0 +1,233 @@
+"""Why an engine refuses to start that is not about bytes, each with its mend.
+
+Rules and their sources: attention heads and KV heads by tensor parallelism (VLLM-01, VLLM-02),
+quantisation groups (VLLM-03), compute capability by dtype, KV cache dtype and method (VLLM-04, 05,
+14, PSTK-05), GPUs (VLLM-19), utilisation (VLLM-15), positions, prefix caching of pure SSMs
+(VLLM-07). The letters are cases of `facts/traps.md`.
+"""
+
+from collections.abc import Iterator
+
+from models.accelerators import capability
+from models.architecture import (
+    Architecture,
+    CacheKind,
+    Part,
+    SchemeKind,
+    Shard,
+    Weight,
+    scheme_of,
+)
+from models.base import Model
+from models.memory.constants import CONTEXT_RESERVE_GIB
+from models.memory.dtypes import known_cache_dtype
+from models.memory.request import BudgetRequest, Resolved
+
+
+class Refusal(Model):
+    """One reason with the setting that mends it: `mend` in words, `settings` as names and values."""
+
+    rule: str
+    reason: str
+    mend: str
+    settings: dict[str, int | float | str | bool] = {}
+
+
+def refusals(request: BudgetRequest, resolved: Resolved) -> tuple[Refusal, ...]:
+    """Return every refusal that does not depend on bytes."""
+    checks = (_gpus, _heads, _kv_heads, _groups, _positions, _capabilities, _utilization, _caching)
+    return tuple(refusal for check in checks for refusal in check(request, resolved))
+
+
+def _divisors(number: int, at_most: int) -> list[int]:
+    return [each for each in range(1, min(number, at_most) + 1) if number % each == 0]
+
+
+def _gpus(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    asked = request.arguments
+    wanted = asked.tensor * asked.pipeline * asked.data
+    if request.n_gpus is None or wanted == request.n_gpus:
+        return
+    yield Refusal(
+        rule="gpus",
+        reason=(
+            f"tensor {asked.tensor} x pipeline {asked.pipeline} x data {asked.data} needs "
+            f"{wanted} GPUs, the replica gets {request.n_gpus}"
+        ),
+        mend=f"give the replica {wanted} GPUs, or set tensor x pipeline to {request.n_gpus}",
+    )
+
+
+def _heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    found, tensor = request.architecture, request.arguments.tensor
+    heads = found.heads or _state_heads(found)
+    if not heads or heads % tensor == 0:
+        return
+    legal = ", ".join(map(str, _divisors(heads, 64)))
+    yield Refusal(
+        rule="heads",
+        reason=f"{heads} attention heads cannot be divided by tensor parallel size {tensor}",
+        mend=f"set the tensor parallel size to one of {legal}, or use pipeline parallelism",
+        settings={"tensor_parallel_size": _divisors(heads, tensor)[-1]},
+    )
+
+
+def _state_heads(found: Architecture) -> int:
+    return next((c.state.heads for c in found.caches if c.state is not None), 0)
+
+
+def _kv_heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    tensor = request.arguments.tensor
+    for cache in request.architecture.caches:
+        if cache.kind.is_state or cache.kind in (CacheKind.MLA, CacheKind.MLA_SLIDING):
+            continue
+        heads = cache.kv_heads
+        if heads % tensor and tensor % heads:
+            legal = [n for n in range(1, 65) if heads % n == 0 or n % heads == 0]
+            yield Refusal(
+                rule="kv-heads",
+                reason=(
+                    f"{heads} KV heads neither divide nor are divided by tensor parallel size "
+                    f"{tensor}"
+                ),
+                mend="set the tensor parallel size to one of " + ", ".join(map(str, legal[:12])),
+            )
+            return
+
+
+def _groups(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    """Refuse row-split weights whose quantisation groups a rank would have to cut."""
+    found, tensor = request.architecture, request.arguments.tensor
+    if found.quantisation is None or tensor == 1:
+        return
+    for weight in found.weights:
+        if weight.shard is not Shard.INPUT or not weight.linear or weight.part is Part.VISION:
+            continue
+        if weight.experts and request.arguments.expert_parallel:
+            continue
+        group = _group_of(found, weight)
+        if group and weight.columns % (group * tensor):
+            fitting = [n for n in (1, 2, 4, 8, 16) if weight.columns % (group * n) == 0]
+            largest = fitting[-1] if fitting else 1
+            yield Refusal(
+                rule="quantisation-groups",
+                reason=(
+                    f"{weight.modules[0].format('*')} has {weight.columns} inputs: groups of "
+                    f"{group} cannot be split over {tensor} ranks"
+                ),
+                mend=f"set the tensor parallel size to {largest}, or use a padded checkpoint",
+                settings={"tensor_parallel_size": largest},
+            )
+            return
+
+
+def _group_of(found: Architecture, weight: Weight) -> int:
+    layer = weight.layers[-1] if weight.layers else 0
+    names = tuple(name.format(layer) for name in weight.modules)
+    scheme = scheme_of(found.quantisation, names, expert=weight.experts > 0)
+    if scheme.kind is SchemeKind.WNA16:
+        return scheme.group
+    if scheme.kind is SchemeKind.FP8_BLOCK and scheme.block is not None:
+        return scheme.block[1]
+    return 0
+
+
+def _positions(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    limit = request.architecture.max_positions
+    asked = request.arguments.max_model_len
+    if limit is None or asked is None or asked <= limit:
+        return
+    yield Refusal(
+        rule="positions",
+        reason=f"max_model_len {asked} is more than the model's {limit} positions",
+        mend=f"set max_model_len to {limit} or less",
+        settings={"max_model_len": limit},
+    )
+
+
+def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    have, least = request.card.capability, request.minimum
+    if not known_cache_dtype(resolved.cache_dtype):
+        yield Refusal(
+            rule="kv-cache-dtype",
+            reason=f"the KV cache dtype {resolved.cache_dtype!r} is not known",
+            mend="set kv_cache_dtype to auto",
+            settings={"kv_cache_dtype": "auto"},
+        )
+    if least is None:
+        return
+    found = request.architecture
+    method = found.quantisation.method if found.quantisation is not None else None
+    engine_name = request.quantization_names.get(method or "", method)
+    wanted = (
+        ("this engine release", least.engine, "use an older release or a newer card", {}),
+        (
+            f"dtype {resolved.dtype}",
+            least.dtype.get(resolved.dtype),
+            "set dtype to half (float16)",
+            {"dtype": "half"},
+        ),
+        (
+            f"kv_cache_dtype {resolved.cache_dtype}",
+            least.kv_cache_dtype.get(resolved.cache_dtype),
+            "set kv_cache_dtype to auto",
+            {"kv_cache_dtype": "auto"},
+        ),
+        (
+            f"quantisation {method}",
+            least.quantization.get(engine_name or ""),
+            "use a checkpoint in a format that the card supports",
+            {},
+        ),
+    )
+    for what, needed, mend, settings in wanted:
+        if needed is not None and have < capability(needed):
+            yield Refusal(
+                rule="capability",
+                reason=(
+                    f"{what} needs compute capability {needed}, the card has {have[0]}.{have[1]}"
+                ),
+                mend=mend,
+                settings=settings,
+            )
+
+
+def _utilization(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    card = request.card
+    if request.arguments.kv_cache_memory_bytes is not None:
+        return
+    wanted = card.memory_gib * resolved.utilization
+    free = card.memory_gib - CONTEXT_RESERVE_GIB - card.other_gib
+    if wanted <= free:
+        return
+    most = max(0.01, int(100 * free / card.memory_gib) / 100)
+    yield Refusal(
+        rule="utilization",
+        reason=(
+            f"gpu_memory_utilization {resolved.utilization:g} asks for {wanted:.2f} GiB; of "
+            f"{card.memory_gib:.2f} GiB about {max(0.0, free):.2f} are free at start"
+        ),
+        mend=f"set gpu_memory_utilization to {most:g} or less",
+        settings={"gpu_memory_utilization": most},
+    )
+
+
+def _caching(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    states_only = all(cache.kind.is_state for cache in request.architecture.caches)
+    if not states_only:
+        return
+    if request.arguments.enable_prefix_caching:
+        yield Refusal(
+            rule="prefix-caching",
+            reason="a model of recurrent layers only has no prefix cache",
+            mend="leave out --enable-prefix-caching",
+            settings={"enable_prefix_caching": False},
+        )
+    if request.arguments.block_size is not None:
+        yield Refusal(
+            rule="block-size",
+            reason="a model of recurrent layers only has no KV blocks to size",
+            mend="leave out --block-size",
+        )
+
+

@@ -1,0 +1,108 @@
+"""The terms that no source states: activation peak, non-torch memory, CUDA graphs. All in GiB.
+
+Their form follows the engine's profile run (`v1/worker/gpu_worker.py`, `gpu_model_runner.py`): a
+step of max_num_batched_tokens, then the sampler on max_num_seqs sequences, then the largest item of
+the encoder; the peak is the largest of the three. The factors are in `constants.py`.
+"""
+
+from models.architecture import Architecture
+from models.base import GIB
+from models.memory.behaviour import Behaviour
+from models.memory.constants import FITTED, Fitted
+from models.memory.request import BudgetRequest, Resolved
+
+_CAPTURE_LIMIT = 512
+_CAPTURE_LIMIT_FIRST = 256
+
+
+def activation_gib(
+    request: BudgetRequest, resolved: Resolved, fitted: Fitted = FITTED
+) -> float:
+    """Return the peak of activations in GiB on one GPU."""
+    found = request.architecture
+    sequences = min(resolved.max_num_seqs, resolved.batched_tokens)
+    sorts = request.behaviour.sampler == "sorts"
+    copies = fitted.sampler_sorts if sorts else fitted.sampler_fused
+    sampler = copies * sequences * found.vocab_size * 4
+    layer = fitted.layer_copies * resolved.batched_tokens * _per_token(request) * 2
+    encoder = 0.0
+    if found.vision_tokens and not request.arguments.language_model_only:
+        tokens = max(resolved.batched_tokens, found.vision_tokens)
+        encoder = fitted.encoder_copies * tokens * found.vision_width * 2
+    return max(sampler, layer, encoder) / GIB + fitted.activation_floor
+
+
+def _per_token(request: BudgetRequest) -> float:
+    """Return the elements that one token's widest layer holds on one rank."""
+    found, tensor = request.architecture, request.arguments.tensor
+    dense = 2 * found.hidden_size + 1.5 * found.intermediate_width / tensor
+    if not found.experts:
+        return dense
+    split = 1 if request.arguments.expert_parallel else tensor
+    width = 2 * found.expert_intermediate / split
+    mixed = found.top_k * (max(width, found.hidden_size) + width / 2) + 2 * found.hidden_size
+    return max(dense, mixed)
+
+
+def non_torch_gib(
+    request: BudgetRequest, weights_gib: float, fitted: Fitted = FITTED
+) -> float:
+    """Return the memory outside PyTorch on one GPU in GiB: context, libraries, communication.
+
+    Releases that took the peak from the driver counted what the allocator kept after loading.
+    """
+    first = request.behaviour.first_engine
+    base = fitted.context_first if first else fitted.context
+    ranks = request.arguments.tensor * request.arguments.pipeline
+    counted = ranks > 1 and request.behaviour.counts_communication
+    kept = ranks > 1 and request.behaviour.keeps_load_cache
+    cache = fitted.load_cache_share * weights_gib if kept else 0.0
+    rocm = fitted.context_rocm if request.card.rocm else 0.0
+    return base + rocm + (fitted.communication if counted else 0.0) + cache
+
+
+def slack_gib(
+    request: BudgetRequest, weights_gib: float, over_gib: float, fitted: Fitted = FITTED
+) -> float:
+    """Return how far the KV memory may lie below the estimate, one-sided at 99 %, in GiB.
+
+    `over_gib` is what is estimated beside the weights. What is known worst makes it wider: a
+    quantisation that is named but not described, the oldest releases on several GPUs, towers beside
+    the text part, graphs of hybrid models.
+    """
+    found = request.architecture
+    assumed = found.quantisation is not None and found.quantisation.online
+    ranks = request.arguments.tensor * request.arguments.pipeline
+    oldest = request.behaviour.release < (0, 5) and ranks > 1
+    graphs = request.behaviour.graphs_deducted and not request.arguments.enforce_eager
+    return (
+        fitted.bound
+        + fitted.bound_share * over_gib
+        + (fitted.bound_assumed * assumed + fitted.bound_oldest * oldest) * weights_gib
+        + fitted.bound_tower * found.multimodal
+        + fitted.bound_hybrid * (graphs and found.is_hybrid)
+    )
+
+
+def captured_sizes(resolved: Resolved, behaviour: Behaviour) -> int:
+    """Return how many batch sizes are captured: 1, 2, 4, then every 8th (16th above 256)."""
+    first = behaviour.first_engine
+    limit = _CAPTURE_LIMIT_FIRST if first else _CAPTURE_LIMIT
+    largest = min(2 * resolved.max_num_seqs if not first else resolved.max_num_seqs, limit)
+    below = min(largest, 256) // 8
+    return min(3, largest) + below + max(0, largest - 256) // 16
+
+
+def cuda_graph_gib(
+    request: BudgetRequest, resolved: Resolved, fitted: Fitted = FITTED
+) -> float:
+    """Return what CUDA graphs take on one GPU in GiB; 0 when they are off."""
+    if resolved.eager:
+        return 0.0
+    layers = _layers_on_stage(request.architecture, request.arguments.pipeline)
+    share = captured_sizes(resolved, request.behaviour) / 64
+    return fitted.graph_base + fitted.graph_per_layer_mib * layers * share / 1024
+
+
+def _layers_on_stage(found: Architecture, pipeline: int) -> int:
+    return -(-found.num_layers // pipeline)

@@ -1,0 +1,267 @@
+"""Resolving one model in one region: may it serve here, with what arguments, does it fit."""
+
+from dataclasses import dataclass
+
+from models.accelerators import Accelerator
+from models.architecture import Architecture, architecture
+from models.arguments import Wanted, choose
+from models.catalogue import Catalogue, CatalogueModel, ModelEntry, Status
+from models.contract import EngineContract
+from models.engine import EngineArguments, Environment, command_line, problems_of
+from models.findings import Findings
+from models.memory import Budget, BudgetRequest, Verdict, budget
+from models.names import WORKLOAD_NAME_MAX
+from models.plan import PlannedModel, PlannedPool
+from models.problems import Problem, ProblemsError, shown
+from models.settings import ModelSettings
+from models.sizing import pod_resources, startup_seconds
+
+_AWAIT_MARGIN_SEC = 300
+"""Scheduling, image pull and the volume's mount before the engine even starts."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Deployment:
+    """A model's settings where they apply: `path` is where they stand in the settings."""
+
+    settings: ModelSettings
+    path: str
+    region: str
+    environment: Environment
+    pool: PlannedPool
+    rollout_max_sec: int | None
+
+    @property
+    def subject(self) -> str:
+        """What recorded exceptions and messages call this: "region/model"."""
+        return f"{self.region}/{self.settings.model}"
+
+    @property
+    def replicas_min(self) -> int:
+        """Replicas at the least."""
+        scaling = self.settings.autoscaling
+        return scaling.min if scaling is not None else self.settings.replicas or 0
+
+    @property
+    def replicas_max(self) -> int:
+        """Replicas at the most."""
+        scaling = self.settings.autoscaling
+        return scaling.max if scaling is not None else self.settings.replicas or 0
+
+
+def resolve_model(
+    deployment: Deployment, catalogue: Catalogue, found: Findings
+) -> PlannedModel | None:
+    """Return the model's plan, or None where it cannot be made (the problems say why)."""
+    model = catalogue.models.get(deployment.settings.model)
+    if model is None:
+        found.problems.append(
+            Problem(
+                path=f"{deployment.path}.model",
+                message="no such model in the catalogue",
+                value=shown(deployment.settings.model),
+                allowed=", ".join(sorted(catalogue.models)),
+                mend="correct the name, or add catalog/models/<name>.yaml (CONTRIBUTING.md)",
+            )
+        )
+        return None
+    found.problems += _admission(deployment, model.entry, found)
+    contract = catalogue.engines[model.entry.engine]
+    accelerator = deployment.pool.accelerator
+    if accelerator is None:
+        found.problems.append(
+            Problem(
+                path=f"{deployment.path}.pool",
+                message=f"pool {deployment.pool.pool.name!r} has no GPUs",
+                mend="place the model on a pool with an accelerator",
+            )
+        )
+        return None
+    shapes = _architecture(deployment, model, found)
+    if shapes is None or not _gpus_fit(deployment, found):
+        return None
+    return _planned(deployment, model.entry, shapes, accelerator, contract, found)
+
+
+def _admission(deployment: Deployment, entry: ModelEntry, found: Findings) -> list[Problem]:
+    """Return what forbids this model in this environment."""
+    problems: list[Problem] = []
+    path = f"{deployment.path}.model"
+
+    def refuse(rule: str, message: str, value: str, mend: str) -> None:
+        problems.append(
+            Problem(
+                path=path,
+                rule=rule,
+                object=deployment.subject,
+                message=message,
+                value=value,
+                mend=mend,
+            )
+        )
+
+    prod = deployment.environment is Environment.PROD
+    if entry.status is Status.RETIRED:
+        refuse("plan-status", "is retired", "RETIRED", "take the model out of the settings")
+    if entry.status is Status.STAGED and prod:
+        refuse(
+            "plan-status",
+            "is staged, and staged models do not serve in prod",
+            "STAGED",
+            "make the entry LIVE in the catalogue once it may serve",
+        )
+    if not entry.resolved:
+        if prod:
+            refuse(
+                "plan-revision",
+                "has no resolved revision",
+                entry.revision,
+                "write the hub's commit into the catalogue entry",
+            )
+        else:
+            text = f"{entry.name} has no resolved revision: what is seeded is not pinned"
+            found.notices.append(Notice(path=path, message=text, level="warning"))
+    if len(entry.name) > WORKLOAD_NAME_MAX:
+        refuse(
+            "plan-names",
+            f"the name is longer than {WORKLOAD_NAME_MAX} characters, which a StatefulSet's "
+            "pods need for their labels",
+            shown(entry.name),
+            "shorten the catalogue name",
+        )
+    scaling = deployment.settings.autoscaling
+    if scaling is not None and scaling.min == 0:
+        problems.append(
+            Problem(
+                path=f"{deployment.path}.autoscaling.min",
+                message="an engine cannot scale from zero on metrics that only it exports",
+                value="0",
+                allowed="1 or more",
+                mend="set autoscaling.min to 1",
+            )
+        )
+    return problems
+
+
+def _architecture(
+    deployment: Deployment, model: CatalogueModel, found: Findings
+) -> Architecture | None:
+    try:
+        return architecture(model.config)
+    except ProblemsError as error:
+        found.problems += [
+            Problem(
+                path=f"catalog/models/{model.entry.name}: {problem.path}",
+                rule="plan-memory",
+                object=deployment.subject,
+                message=problem.message,
+                value=problem.value,
+                allowed=problem.allowed,
+                mend=problem.mend,
+            )
+            for problem in error.problems
+        ]
+        return None
+
+
+def _gpus_fit(deployment: Deployment, found: Findings) -> bool:
+    gpus, node = deployment.settings.parallelism.gpus, deployment.pool.shape.gpus
+    if gpus <= node:
+        return True
+    found.problems.append(
+        Problem(
+            path=f"{deployment.path}.parallelism",
+            message="one replica takes more GPUs than a node of its pool has",
+            value=str(gpus),
+            allowed=f"at most {node} in pool {deployment.pool.pool.name!r}",
+            mend="lower tensor x pipeline, or place the model on a pool with more GPUs a node",
+        )
+    )
+    return False
+
+
+def _planned(
+    deployment: Deployment,
+    entry: ModelEntry,
+    shapes: Architecture,
+    accelerator: Accelerator,
+    contract: EngineContract,
+    found: Findings,
+) -> PlannedModel:
+    choice, problems = choose(
+        Wanted(
+            environment=deployment.environment,
+            entry=entry,
+            architecture=shapes,
+            accelerator=accelerator,
+            contract=contract,
+            parallelism=deployment.settings.parallelism,
+            overrides=deployment.settings.engine,
+            path=deployment.path,
+        )
+    )
+    found.notices += choice.notices
+    arguments = choice.arguments
+    command = command_line(arguments, contract)
+    problems += problems_of(command, contract, f"{deployment.path}.engine")
+    fit = _fit(shapes, accelerator, contract, arguments)
+    problems += _memory_problems(deployment, fit)
+    found.problems += problems
+    weights = entry.weight_bytes or round((fit.weights_gib or 0) * 2**30 * arguments.parallelism.gpus)
+    startup = startup_seconds(weights, contract)
+    wait = startup * deployment.replicas_max + _AWAIT_MARGIN_SEC
+    return PlannedModel(
+        entry=entry,
+        region=deployment.region,
+        pool=deployment.pool,
+        serving=deployment.settings.serving,
+        replicas_min=deployment.replicas_min,
+        replicas_max=deployment.replicas_max,
+        autoscaled=deployment.settings.autoscaling is not None,
+        contract=contract,
+        arguments=arguments,
+        command=command,
+        resources=pod_resources(deployment.pool.shape, arguments.parallelism.gpus),
+        weight_bytes=weights,
+        startup_sec=startup,
+        rollout_sec=min(wait, deployment.rollout_max_sec or wait),
+        budget=fit,
+    )
+
+
+def _fit(
+    shapes: Architecture,
+    accelerator: Accelerator,
+    contract: EngineContract,
+    arguments: EngineArguments,
+) -> Budget:
+    return budget(BudgetRequest.of(shapes, accelerator, contract, arguments))
+
+
+def _memory_problems(deployment: Deployment, fit: Budget) -> list[Problem]:
+    """Return a problem where the replica would not start, not serve, or cannot be judged."""
+    if fit.verdict is Verdict.FITS:
+        return []
+    said = {
+        Verdict.CANNOT_START: "the engine would not start",
+        Verdict.CANNOT_SERVE: "the engine would refuse its own context length",
+        Verdict.UNKNOWN: "whether the engine would start cannot be verified",
+    }
+    figures = (
+        ("weights", fit.weights_gib),
+        ("activation", fit.activation_gib),
+        ("CUDA graphs", fit.cuda_graph_gib),
+        ("KV cache", fit.kv_cache_gib),
+        ("KV cache needed", fit.needed_kv_gib),
+    )
+    terms = ", ".join(f"{name} {gib:.2f} GiB" for name, gib in figures if gib is not None)
+    return [
+        Problem(
+            path=deployment.path,
+            rule="plan-memory",
+            object=deployment.subject,
+            message=f"{said[fit.verdict]}: {'; '.join(fit.reasons)}",
+            value=terms or None,
+            mend="; or ".join(remedy.text for remedy in fit.remedies[:3]) or None,
+        )
+    ]

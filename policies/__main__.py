@@ -1,0 +1,39 @@
+"""Builds the policy pack; `pulumi preview --policy-pack policies` runs this file.
+
+Constructing a `PolicyPack` serves it until the engine ends it, so nothing else may import this.
+"""
+
+import datetime
+import sys
+from pathlib import Path
+from typing import Final
+
+_HERE: Final = Path(__file__).resolve().parent
+# The engine runs this folder as a program: its files would be importable by their bare names.
+sys.path[:] = [str(_HERE.parent), *(path for path in sys.path if Path(path).resolve() != _HERE)]
+
+from pulumi.runtime import get_config_env  # noqa: E402 - after the path is set
+from pulumi_policy import EnforcementLevel, PolicyPack  # noqa: E402
+
+from policies import agreements  # noqa: E402
+from policies.pack import policies  # noqa: E402
+from policies.session import Session  # noqa: E402
+
+
+def main() -> None:
+    """Read what the stack agreed, then serve the pack."""
+    today = datetime.date.today()
+    settings = agreements.of_settings(get_config_env().get(agreements.SETTINGS_KEY), today)
+    PolicyPack(
+        name="triplane",
+        description="Engines that run, or a preview that says why not.",
+        display_name="Triplane",
+        provider="kubernetes",
+        tags=["vllm", "kubernetes", "gpu"],
+        enforcement_level=EnforcementLevel.MANDATORY,
+        policies=policies(Session(settings, today)),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""What rules know beside their subject: where the objects come from, and what was agreed."""
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+HOUSE_PREFIX: Final = "triplane-"
+NODE_NAMESPACE: Final = "triplane-node"
+"""The one namespace whose pods may touch the host."""
+
+
+def _no_labels() -> Mapping[str, str]:
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Context:
+    """Facts for rules, all plain.
+
+    `pulumi`: the objects come from a Pulumi program, so options are known and names may be made
+    up. `whole`: every object of what is deployed is there, so an absent one is a finding.
+    `monitor_labels`: what the Prometheus operator selects by, where no object says it.
+    `accept_data_loss`: objects ("Kind/namespace/name") that may be replaced in this change.
+    """
+
+    pulumi: bool = False
+    whole: bool = True
+    node_namespaces: frozenset[str] = frozenset({NODE_NAMESPACE})
+    monitor_labels: Mapping[str, str] = field(default_factory=_no_labels)
+    accept_data_loss: frozenset[str] = frozenset()
+    today: datetime.date = datetime.date.min
+
+
+def is_house(namespace: str | None) -> bool:
+    """Whether a namespace is one of this project's, where its conventions hold."""
+    return namespace is not None and namespace.lower().startswith(HOUSE_PREFIX)

@@ -1,0 +1,54 @@
+"""Running rules over objects: what the pack does by resource, `triplane check` does by file."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from policies.context import Context
+from policies.finding import Finding
+from policies.manifest import Manifest, expanded
+from policies.nodes import Node
+from policies.registry import OBJECT_RULES, PLAN_RULES, STACK_RULES, ObjectRule
+from policies.rule import Rule
+from policies.rules.plan import PlanView
+from policies.stack import Placed, Stack
+from policies.unknowns import plain
+
+
+def look_at(listed: ObjectRule, manifest: Manifest, context: Context) -> Iterator[Finding]:
+    """Yield what one rule finds at one object; a fragment only meets rules that hold for parts."""
+    if listed.rule.fragments or not manifest.fragment:
+        yield from listed.look(manifest, context)
+
+
+def object_findings(manifest: Manifest, context: Context) -> tuple[Finding, ...]:
+    """Return what all object rules find at an object, the objects inside Lists included."""
+    found = [
+        finding
+        for each in expanded(manifest)
+        for listed in OBJECT_RULES
+        for finding in look_at(listed, each, context)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def stack_rule_findings(
+    rule: Rule[Placed], manifests: Sequence[Manifest], context: Context
+) -> Iterator[Finding]:
+    """Yield what one rule finds among the objects (Lists already expanded)."""
+    stack = Stack(manifests=tuple(manifests))
+    for manifest in manifests:
+        yield from rule(Placed(manifest=manifest, stack=stack), context)
+
+
+def findings(manifests: Iterable[Manifest], context: Context) -> tuple[Finding, ...]:
+    """Return what all rules find at objects that are deployed together."""
+    every = [each for manifest in manifests for each in expanded(manifest)]
+    found = [finding for each in every for finding in object_findings(each, context)]
+    for rule in STACK_RULES:
+        found.extend(stack_rule_findings(rule, every, context))
+    return tuple(dict.fromkeys(found))
+
+
+def plan_findings(inputs: object, context: Context) -> tuple[Finding, ...]:
+    """Return what the plan's rules find at the inputs of the `Plan` component."""
+    view = PlanView(Node(plain(inputs)))
+    return tuple(finding for rule in PLAN_RULES for finding in rule(view, context))

@@ -1,0 +1,211 @@
+"""The rules as CrossGuard policies: one policy per rule, all of them mandatory.
+
+Warnings and excused findings are shown by two advisory policies of their own. A rule about how
+objects fit together runs at the end, over what the engine showed resource by resource: behind a
+provider that is not configured yet, the stack's own view of their inputs is empty.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pulumi_policy import (
+    EnforcementLevel,
+    Policy,
+    PolicyComplianceFramework,
+    PolicyConfigSchema,
+    ReportViolation,
+    ResourceValidationArgs,
+    ResourceValidationPolicy,
+    Severity,
+    StackValidationArgs,
+    StackValidationPolicy,
+)
+
+from policies import agreements
+from policies.context import Context
+from policies.evaluate import look_at, stack_rule_findings
+from policies.manifest import Manifest
+from policies.nodes import Node
+from policies.registry import OBJECT_RULES, PLAN_RULES, STACK_RULES, ObjectRule
+from policies.resources import is_kubernetes, manifests_of
+from policies.rule import Rule
+from policies.rules.plan import PLAN_TYPE, PlanView
+from policies.session import Session
+from policies.stack import Placed
+from policies.unknowns import plain
+
+_STACK_TYPE: Final = "pulumi:pulumi:Stack"
+_EXCEPTION_SCHEMA: Final[dict[str, Any]] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["object", "reason", "owner", "expires"],
+        "properties": {
+            key: {"type": "string"} for key in ("rule", "object", "reason", "owner", "expires")
+        },
+        "additionalProperties": False,
+    },
+}
+_TEXTS: Final[dict[str, Any]] = {"type": "array", "items": {"type": "string"}}
+_OWN_CONFIG: Final[Mapping[str, dict[str, Any]]] = {
+    "k8s-data-be-protected": {"acceptDataLoss": _TEXTS},
+    "k8s-monitor-carry-selected-labels": {
+        "monitorLabels": {"type": "object", "additionalProperties": {"type": "string"}}
+    },
+    **{
+        rule: {"nodeNamespaces": _TEXTS}
+        for rule in (
+            "k8s-pod-stay-off-host",
+            "k8s-pod-meet-restricted",
+            "k8s-namespace-enforce-restricted",
+            "k8s-pod-keep-off-gpu-nodes",
+            "k8s-container-take-no-hidden-gpu",
+        )
+    },
+}
+
+
+def policies(session: Session) -> list[Policy]:
+    """Return every policy; the advisory ones stand last, since they tell what the others noted."""
+    return [
+        _exceptions_hold(session),
+        *(_object_policy(listed, session) for listed in OBJECT_RULES),
+        *(_plan_policy(rule, session) for rule in PLAN_RULES),
+        _resource_notes(session),
+        *(_stack_policy(rule, session) for rule in STACK_RULES),
+        _stack_notes(session),
+    ]
+
+
+def _seen(args: ResourceValidationArgs, session: Session) -> tuple[Manifest, ...]:
+    if not is_kubernetes(args.resource_type):
+        return ()
+    found = tuple(
+        manifests_of(
+            resource_type=args.resource_type,
+            name=args.name,
+            urn=args.urn,
+            props=args.props,
+            opts=args.opts,
+        )
+    )
+    session.remember(args.urn, found)
+    return found
+
+
+def _described(rule: Rule[Any]) -> dict[str, Any]:
+    """Return what the SDK shows of a rule."""
+    framework = None
+    if rule.framework is not None:
+        name, specification = rule.framework
+        framework = PolicyComplianceFramework(name=name, specification=specification)
+    return {
+        "name": rule.id,
+        "description": rule.description,
+        "enforcement_level": EnforcementLevel.MANDATORY,
+        "severity": Severity(rule.weight.value),
+        "remediation_steps": rule.remedy,
+        "tags": list(rule.tags),
+        "framework": framework,
+        "config_schema": PolicyConfigSchema(
+            properties={"exceptions": _EXCEPTION_SCHEMA, **_OWN_CONFIG.get(rule.id, {})}
+        ),
+    }
+
+
+def _object_policy(listed: ObjectRule, session: Session) -> Policy:
+    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+        agreed = session.agreed(listed.rule.id, args.get_config())
+        context = agreements.context_of(agreed, session.today)
+        for manifest in _seen(args, session):
+            session.report(args.urn, look_at(listed, manifest, context), agreed, report)
+
+    return ResourceValidationPolicy(validate=validate, **_described(listed.rule))
+
+
+def _plan_policy(rule: Rule[PlanView], session: Session) -> Policy:
+    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+        if args.resource_type != PLAN_TYPE:
+            return
+        agreed = session.agreed(rule.id, args.get_config())
+        context = agreements.context_of(agreed, session.today)
+        found = rule(PlanView(Node(plain(args.props))), context)
+        session.report(args.urn, found, agreed, report)
+
+    return ResourceValidationPolicy(validate=validate, **_described(rule))
+
+
+def _stack_policy(rule: Rule[Placed], session: Session) -> Policy:
+    def validate(args: StackValidationArgs, report: ReportViolation) -> None:
+        agreed = session.agreed(rule.id, args.get_config())
+        context: Context = agreements.context_of(agreed, session.today)
+        found = stack_rule_findings(rule, _all_shown(args, session), context)
+        session.report(_STACK_TYPE, found, agreed, report)
+
+    return StackValidationPolicy(validate=validate, **_described(rule))
+
+
+def _all_shown(args: StackValidationArgs, session: Session) -> list[Manifest]:
+    """Return the stack's objects, each as it was shown when it was registered."""
+    found: list[Manifest] = []
+    for resource in args.resources:
+        if not is_kubernetes(resource.resource_type):
+            continue
+        before = session.shown(resource.urn)
+        found += before or manifests_of(
+            resource_type=resource.resource_type,
+            name=resource.name,
+            urn=resource.urn,
+            props=resource.props,
+            opts=resource.opts,
+        )
+    return found
+
+
+def _exceptions_hold(session: Session) -> Policy:
+    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+        if args.resource_type != _STACK_TYPE:
+            return
+        for problem in session.settings.problems:
+            report(str(problem), None)
+        for each in session.settings.exceptions:
+            until = each.expires.isoformat()
+            text = f"{each.rule} for {each.object} until {until}, {each.owner}: {each.reason}"
+            session.note(args.urn, f"recorded exception: {text}")
+
+    return ResourceValidationPolicy(
+        name="k8s-stack-hold-exceptions",
+        description="Every recorded exception can be read and has not expired.",
+        enforcement_level=EnforcementLevel.MANDATORY,
+        severity=Severity.CRITICAL,
+        remediation_steps="Mend what it excuses and remove it, or record a new reason and date.",
+        validate=validate,
+    )
+
+
+def _resource_notes(session: Session) -> Policy:
+    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+        for text in session.notes(args.urn):
+            report(text, None)
+
+    return ResourceValidationPolicy(
+        name="k8s-object-show-warnings",
+        description="Warnings and recorded exceptions are shown.",
+        enforcement_level=EnforcementLevel.ADVISORY,
+        severity=Severity.LOW,
+        validate=validate,
+    )
+
+
+def _stack_notes(session: Session) -> Policy:
+    def validate(args: StackValidationArgs, report: ReportViolation) -> None:
+        for text in session.notes(_STACK_TYPE):
+            report(text, None)
+
+    return StackValidationPolicy(
+        name="k8s-stack-show-warnings",
+        description="Warnings and recorded exceptions about the stack are shown.",
+        enforcement_level=EnforcementLevel.ADVISORY,
+        severity=Severity.LOW,
+        validate=validate,
+    )

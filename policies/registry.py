@@ -1,0 +1,128 @@
+"""Every rule of the pack, with what it looks at."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from policies.context import Context
+from policies.finding import Finding
+from policies.manifest import Manifest
+from policies.rule import Rule
+from policies.rules import (
+    autoscaling,
+    host,
+    images,
+    isolation,
+    kserve,
+    memory,
+    monitoring,
+    network,
+    plan,
+    probes,
+    qos,
+    releases,
+    rollout,
+    scaling_pairs,
+    secrets,
+    services,
+    storage,
+)
+from policies.rules.plan import PlanView
+from policies.stack import Placed
+from policies.workload import Container, Pod, pods_of
+
+Look = Callable[[Manifest, Context], tuple[Finding, ...]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ObjectRule:
+    """A rule that one object is enough for; `look` runs it over the object's parts."""
+
+    rule: Rule[Any]
+    look: Look
+
+
+def _at_manifest(rule: Rule[Manifest]) -> ObjectRule:
+    return ObjectRule(rule=rule, look=rule)
+
+
+def _at_pods(rule: Rule[Pod]) -> ObjectRule:
+    def look(manifest: Manifest, context: Context) -> tuple[Finding, ...]:
+        return rule.over(pods_of(manifest), manifest.label, context)
+
+    return ObjectRule(rule=rule, look=look)
+
+
+def _at_containers(rule: Rule[Container]) -> ObjectRule:
+    def containers(manifest: Manifest) -> Iterator[Container]:
+        for pod in pods_of(manifest):
+            yield from pod.containers()
+
+    def look(manifest: Manifest, context: Context) -> tuple[Finding, ...]:
+        return rule.over(containers(manifest), manifest.label, context)
+
+    return ObjectRule(rule=rule, look=look)
+
+
+OBJECT_RULES: Final[tuple[ObjectRule, ...]] = (
+    _at_manifest(releases.be_readable),
+    _at_manifest(releases.ship_no_engine),
+    _at_containers(qos.be_guaranteed),
+    _at_containers(qos.count_whole_gpus),
+    _at_pods(qos.bound_storage),
+    _at_pods(qos.refuse_injection),
+    _at_manifest(qos.namespace_refuses_injection),
+    _at_pods(isolation.select_gpu_nodes),
+    _at_pods(isolation.tolerate_gpu_taint),
+    _at_pods(isolation.keep_off_gpu_nodes),
+    _at_pods(isolation.take_no_hidden_gpu),
+    _at_containers(probes.allow_startup),
+    _at_containers(probes.delay_no_liveness),
+    _at_containers(probes.bear_slow_answers),
+    _at_containers(memory.share_memory),
+    _at_containers(memory.write_caches),
+    _at_containers(images.pin_image),
+    _at_manifest(images.name_no_deleted_image),
+    _at_containers(secrets.hide_secrets),
+    _at_manifest(secrets.object_hides_secrets),
+    _at_pods(host.stay_off_host),
+    _at_pods(host.meet_restricted),
+    _at_manifest(host.enforce_restricted),
+    _at_manifest(autoscaling.hold_on_missing_data),
+    _at_manifest(autoscaling.return_one_series),
+    _at_manifest(autoscaling.match_metric_type),
+    _at_manifest(autoscaling.pace_scale_down),
+    _at_manifest(autoscaling.wake_from_zero),
+    _at_manifest(services.spare_engine_variables),
+    _at_pods(services.switch_off_service_links),
+    _at_containers(services.leave_engine_ports),
+    _at_manifest(services.have_fixed_name),
+    _at_manifest(services.await_no_endpoints),
+    _at_manifest(rollout.await_startup),
+    _at_manifest(rollout.start_together),
+    _at_manifest(storage.keep_templates),
+    _at_pods(storage.mount_existing_volumes),
+    _at_manifest(storage.be_protected),
+    _at_manifest(kserve.place_resources),
+)
+
+STACK_RULES: Final[tuple[Rule[Placed], ...]] = (
+    releases.show_objects,
+    scaling_pairs.leave_replicas,
+    scaling_pairs.have_one_autoscaler,
+    scaling_pairs.find_its_target,
+    services.name_its_service,
+    monitoring.carry_selected_labels,
+    monitoring.find_its_port,
+    network.deny_ingress,
+    network.inject_no_engine,
+    storage.share_volume,
+)
+
+PLAN_RULES: Final[tuple[Rule[PlanView], ...]] = (
+    plan.capacity,
+    plan.names,
+    plan.pools,
+    plan.memory,
+    plan.totals,
+)

@@ -1,0 +1,1 @@
+"""The rules, one file per topic; `policies/registry.py` lists them."""

@@ -1,0 +1,119 @@
+"""Probes against how long an engine needs: to load its weights, and to answer when it is busy."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from policies.context import Context, is_house
+from policies.finding import Breach, Severity
+from policies.nodes import Node
+from policies.rule import Weight, rule
+from policies.workload import Container, Pod
+
+STARTUP_ANNOTATION: Final = "triplane.dev/startup-seconds"
+"""Seconds that a replica may take until it answers, as the plan computed them."""
+
+_STARTUP_MIN_SEC: Final = 120
+"""Compilation and graph capture alone take one to two minutes, whatever the weights."""
+
+_ANSWER_SEC: Final = 5
+_SILENCE_SEC: Final = 60
+_PROBES: Final = ("startupProbe", "livenessProbe", "readinessProbe")
+
+
+def needed_seconds(pod: Pod) -> float | None:
+    """Return the start-up time that the pod's annotations or its owner's tell."""
+    annotations = {**pod.manifest.annotations(), **pod.annotations()}
+    text = annotations.get(STARTUP_ANNOTATION)
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None
+
+
+def budget_seconds(probe: Node) -> float:
+    """Return how long a probe bears failures: the delay, then period times threshold."""
+    period = probe["periodSeconds"].number() or 10
+    threshold = probe["failureThreshold"].number() or 3
+    return (probe["initialDelaySeconds"].number() or 0) + period * threshold
+
+
+def _engine(container: Container) -> bool:
+    return not container.inherits and container.is_engine
+
+
+@rule(
+    "k8s-container-allow-startup",
+    "Every engine has a start-up probe that bears its load time.",
+    remedy="add a startupProbe on /health whose periodSeconds x failureThreshold is at least the "
+    f"load time (annotation {STARTUP_ANNOTATION})",
+    weight=Weight.CRITICAL,
+    tags=("probes",),
+)
+def allow_startup(container: Container, context: Context) -> Iterator[Breach]:
+    """VLLM-11: a liveness probe that starts too early ends a pod that is still loading."""
+    if not _engine(container):
+        return
+    probe = container.node["startupProbe"]
+    if not probe.present:
+        yield Breach(probe.path, f"container {container.called} has no startupProbe")
+        return
+    needed = needed_seconds(container.pod)
+    budget = budget_seconds(probe)
+    if budget < (needed or _STARTUP_MIN_SEC):
+        reason = "its weights need" if needed else "any engine's compilation may need"
+        yield Breach(
+            probe.path,
+            f"the startupProbe of container {container.called} bears {budget:g} s, "
+            f"{reason} {needed or _STARTUP_MIN_SEC:g} s",
+        )
+
+
+@rule(
+    "k8s-container-delay-no-liveness",
+    "No engine delays its liveness probe by a fixed time.",
+    remedy="remove initialDelaySeconds; the startupProbe holds liveness back for as long as needed",
+    tags=("probes",),
+)
+def delay_no_liveness(container: Container, context: Context) -> Iterator[Breach]:
+    """VLLM-11: a fixed delay is too short for big weights and too long for small ones."""
+    if not _engine(container):
+        return
+    delay = container.node.at("livenessProbe", "initialDelaySeconds")
+    if delay.number():
+        yield Breach(
+            delay.path,
+            f"the livenessProbe of container {container.called} waits {delay.text()} s",
+        )
+
+
+@rule(
+    "k8s-container-bear-slow-answers",
+    "Every engine's probes bear slow answers.",
+    remedy=f"set timeoutSeconds to at least {_ANSWER_SEC}, and for liveness periodSeconds x "
+    f"failureThreshold to at least {_SILENCE_SEC}",
+    tags=("probes",),
+)
+def bear_slow_answers(container: Container, context: Context) -> Iterator[Breach]:
+    """FB-04: a saturated or compiling engine misses checks without being dead."""
+    if not _engine(container):
+        return
+    severity = Severity.ERROR if is_house(container.pod.namespace) else Severity.WARNING
+    for name in _PROBES:
+        probe = container.node[name]
+        if not probe.present:
+            continue
+        seconds = probe["timeoutSeconds"].number() or 1
+        if seconds < _ANSWER_SEC:
+            yield Breach(
+                probe.path,
+                f"the {name} of container {container.called} gives up after {seconds:g} s",
+                severity,
+            )
+    liveness = container.node["livenessProbe"]
+    if liveness.present and budget_seconds(liveness) < _SILENCE_SEC:
+        yield Breach(
+            liveness.path,
+            f"the livenessProbe of container {container.called} ends it after "
+            f"{budget_seconds(liveness):g} s of silence",
+            severity,
+        )

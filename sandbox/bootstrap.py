@@ -1,0 +1,71 @@
+"""Makes the virtual environment; run by `make setup` with any Python 3.11 or newer.
+
+Standard library only, since nothing is installed yet. What is missing and cannot be installed from
+here is named in one line.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCK = ROOT / "requirements.lock"
+
+
+def say(text: str) -> None:
+    """Print one line of progress at once."""
+    print(f"setup: {text}", flush=True)
+
+
+def run(*command: str) -> bool:
+    """Run a command; return whether it ended well."""
+    return subprocess.run(command, check=False).returncode == 0
+
+
+def can_make_environments() -> bool:
+    """Tell whether this Python brings pip for new environments (Debian splits it off)."""
+    probe = "import ensurepip, venv"
+    return (
+        subprocess.run(
+            [sys.executable, "-c", probe], check=False, stderr=subprocess.DEVNULL
+        ).returncode
+        == 0
+    )
+
+
+def install_venv_package() -> bool:
+    """Install Debian's package for environments; only as root, and only where apt-get is."""
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        return False
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
+    say(f"installing the Debian package {name}")
+    quiet = ("-o", "Dpkg::Use-Pty=0", "-qq")
+    return run("apt-get", *quiet, "update") and run("apt-get", *quiet, "install", "-y", name)
+
+
+def main() -> int:
+    """Make the environment given as the first argument and install what the lock file lists."""
+    target = Path(sys.argv[1])
+    began = time.monotonic()
+    if not can_make_environments() and not install_venv_package():
+        say("this Python cannot make virtual environments: install python3-venv and try again")
+        return 1
+    python = target / "bin" / "python"
+    if not python.exists() and not run(sys.executable, "-m", "venv", str(target)):
+        say(f"could not make {target}; remove it and try again")
+        return 1
+    count = sum(1 for line in LOCK.read_text().splitlines() if "==" in line)
+    say(f"installing {count} packages at the pinned hashes (about a minute the first time)")
+    pip = (str(python), "-m", "pip", "--disable-pip-version-check", "--quiet")
+    if not run(*pip, "install", "--require-hashes", "-r", str(LOCK)):
+        say("a package could not be installed; the lines above say which and why")
+        return 1
+    say(f"done in {time.monotonic() - began:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,249 @@
+"""Starting, stopping and asking after a control plane: the interface of the sandbox.
+
+A sandbox is a name. Its data, ports, credentials and logs are kept under one folder outside the
+project's tree, so that a stopped one starts again as it was and its kubeconfig stays valid.
+"""
+
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import requests
+
+from sandbox import crd_apply, crds, locks, nodes, pki, ports, toolchain
+from sandbox.controlplane import PORT_ROLES, SERVICE_IP, START_ORDER, Plan
+from sandbox.errors import SandboxError
+from sandbox.kube import Api
+from sandbox.nodes import NodeSpec
+from sandbox.paths import sandboxes_home
+from sandbox.processes import Supervisor
+from sandbox.toolchain import Toolchain
+
+__all__ = ["Sandbox", "SandboxError", "Status", "kubeconfig", "start", "status", "stop"]
+
+_NAME: Final = re.compile(r"^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$")
+_HEALTH_TIMEOUT_SEC: Final = 90.0
+_STOP_TIMEOUT_SEC: Final = 10.0
+
+Say = Callable[[str], None]
+
+
+def say_to_stderr(text: str) -> None:
+    """Write one line of progress where it does not disturb a command's result."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sandbox:
+    """A running control plane."""
+
+    name: str
+    home: Path
+    server: str
+    kubeconfig: Path
+    """The administrator's, with token and CA inline, mode 0600."""
+    toolchain: Toolchain
+
+    def api(self) -> Api:
+        """Open a client as administrator."""
+        return _api(self.home, self.server, "admin")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Status:
+    """What is known of a sandbox: `processes` maps each name to its process id or None."""
+
+    name: str
+    home: Path
+    exists: bool
+    processes: dict[str, int | None]
+
+    @property
+    def running(self) -> bool:
+        """Whether every process is up."""
+        return all(pid is not None for pid in self.processes.values())
+
+
+def start(
+    name: str,
+    node_specs: Sequence[NodeSpec] = (),
+    *,
+    crd_sets: Sequence[str] = crds.DEFAULT_SETS,
+    tools: Toolchain | None = None,
+    say: Say = say_to_stderr,
+) -> Sandbox:
+    """Bring the sandbox `name` up as described, starting and changing only what differs.
+
+    Builds the toolchain if it is not in the cache, unless `tools` is given. Raises `SandboxError`
+    with the end of the log of the process that did not come up.
+    """
+    home = _home(name)
+    tools = toolchain.ensure() if tools is None else tools
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    waiting = f"sandbox {name}: somebody else is starting or stopping it, waiting"
+    with locks.exclusive(home / "lock", lambda: say(waiting)):
+        began = time.monotonic()
+        chosen = ports.ensure(sandboxes_home(), home, PORT_ROLES)
+        server = f"https://127.0.0.1:{chosen['kube-apiserver']}"
+        keys = pki.ensure(home / "pki", server=server, service_ip=SERVICE_IP)
+        plan = Plan(home=home, tools=tools, pki=keys, ports=chosen)
+        started = _start_processes(plan, _supervisor(home))
+        definitions = crds.resolve_all(crds.select(crds.read_lock(), crd_sets), say)
+        api = _api(home, server, "admin")
+        applied, total = crd_apply.apply(
+            lambda: _api(home, server, "admin"), home / "crds.json", definitions
+        )
+        _start_one(plan, _supervisor(home), "standins", started)
+        nodes.reconcile(api, node_specs, say)
+        # Last, since the controller-manager takes seconds to come to it while we load the rest.
+        _wait_for_default_account(api, _supervisor(home))
+        what = f"started {', '.join(started)}" if started else "already running"
+        say(
+            f"sandbox {name}: {what}; {applied} of {total} CRDs applied, {len(node_specs)} nodes "
+            f"Ready, {time.monotonic() - began:.1f} s; {server}"
+        )
+    return Sandbox(
+        name=name,
+        home=home,
+        server=server,
+        kubeconfig=keys.kubeconfig("admin"),
+        toolchain=tools,
+    )
+
+
+def stop(name: str, *, purge: bool = False, say: Say = say_to_stderr) -> None:
+    """End every process of `name`; with `purge` also delete its data. Unknown names are no error.
+
+    The API server goes before etcd: the other way round it hangs on its watches.
+    """
+    home = _home(name)
+    if not home.exists():
+        say(f"sandbox {name}: there is none")
+        return
+    with locks.exclusive(home / "lock"):
+        supervisor = _supervisor(home)
+        supervisor.stop([name for name in START_ORDER if name != "etcd"], _STOP_TIMEOUT_SEC)
+        supervisor.stop(["etcd"], _STOP_TIMEOUT_SEC)
+        if purge:
+            shutil.rmtree(home)
+    say(f"sandbox {name}: stopped{' and purged' if purge else ''}")
+
+
+def status(name: str) -> Status:
+    """Tell which processes of `name` run."""
+    home = _home(name)
+    supervisor = _supervisor(home)
+    running = {process: supervisor.running(process) for process in START_ORDER}
+    return Status(
+        name=name,
+        home=home,
+        exists=home.exists(),
+        processes={key: None if found is None else found.pid for key, found in running.items()},
+    )
+
+
+def kubeconfig(name: str) -> Path:
+    """Return the administrator's kubeconfig of `name`; raises `SandboxError` when there is none."""
+    path = pki.Pki(root=_home(name) / "pki").kubeconfig("admin")
+    if not path.exists():
+        raise SandboxError(
+            f"sandbox {name!r} has no kubeconfig: start it first (python -m sandbox start --name "
+            f"{name})"
+        )
+    return path
+
+
+def _home(name: str) -> Path:
+    if not _NAME.match(name):
+        raise SandboxError(
+            f"sandbox name {name!r} is not allowed: lower-case letters, digits and inner hyphens, "
+            "at most 40"
+        )
+    return sandboxes_home() / name
+
+
+def _supervisor(home: Path) -> Supervisor:
+    return Supervisor(records=home / "processes", logs=home / "logs")
+
+
+def _api(home: Path, server: str, user: str) -> Api:
+    keys = pki.Pki(root=home / "pki")
+    return Api(server, keys.tokens()[user], keys.path("ca.crt"))
+
+
+def _start_processes(plan: Plan, supervisor: Supervisor) -> list[str]:
+    """Start etcd to kwok, each waiting for the API server; return the names that were started."""
+    started: list[str] = []
+    for name in ("etcd", "kube-apiserver"):
+        _start_one(plan, supervisor, name, started)
+    _wait_healthy(plan, supervisor, ["kube-apiserver"])
+    rest = ["kube-controller-manager", "kube-scheduler", "kwok"]
+    for name in rest:
+        _start_one(plan, supervisor, name, started)
+    _wait_healthy(plan, supervisor, rest)
+    return started
+
+
+def _start_one(plan: Plan, supervisor: Supervisor, name: str, started: list[str]) -> None:
+    spec = plan.specs()[name]
+    if supervisor.is_current(spec):
+        return
+    # What runs with other arguments is out of date; stopping what does not run does nothing.
+    supervisor.stop([name], _STOP_TIMEOUT_SEC)
+    for role, port in plan.ports.items():
+        if role.removesuffix("-client").removesuffix("-peer") == name:
+            ports.require_free(port, name)
+    supervisor.spawn(spec)
+    started.append(name)
+
+
+def _wait_healthy(plan: Plan, supervisor: Supervisor, names: Sequence[str]) -> None:
+    deadline = time.monotonic() + _HEALTH_TIMEOUT_SEC
+    waiting = list(names)
+    while waiting:
+        for name in ("etcd", *names):
+            supervisor.require_alive(name)
+        waiting = [name for name in waiting if not _is_healthy(plan, name)]
+        if waiting and time.monotonic() > deadline:
+            raise SandboxError(
+                f"{waiting[0]} is not healthy after {_HEALTH_TIMEOUT_SEC:.0f} s. "
+                + supervisor.explain(waiting[0])
+            )
+        time.sleep(0.1)
+
+
+def _is_healthy(plan: Plan, name: str) -> bool:
+    url = plan.health_url(name)
+    assert url is not None, name
+    with requests.Session() as session:
+        session.trust_env = False
+        token = plan.pki.tokens()["admin"]
+        try:
+            answer = session.get(
+                url,
+                verify=str(plan.pki.path("ca.crt")),
+                headers={"Authorization": f"Bearer {token}"},
+                timeout=2.0,
+            )
+        except requests.RequestException:
+            return False
+    return answer.ok
+
+
+def _wait_for_default_account(api: Api, supervisor: Supervisor) -> None:
+    """Wait until pods can be made: admission refuses them before this account exists."""
+    deadline = time.monotonic() + _HEALTH_TIMEOUT_SEC
+    while api.get("/api/v1/namespaces/default/serviceaccounts/default") is None:
+        supervisor.require_alive("kube-controller-manager")
+        if time.monotonic() > deadline:
+            raise SandboxError(
+                "the controller-manager made no default service account. "
+                + supervisor.explain("kube-controller-manager")
+            )
+        time.sleep(0.1)

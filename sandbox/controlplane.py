@@ -1,0 +1,206 @@
+"""The processes of a control plane, as command lines; nothing here starts anything."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sandbox.paths import PROJECT_ROOT
+from sandbox.pki import Pki
+from sandbox.processes import ProcessSpec
+from sandbox.toolchain import Toolchain
+
+PORT_ROLES: Final = (
+    "etcd-client",
+    "etcd-peer",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kwok",
+)
+SERVICE_RANGE: Final = "10.96.0.0/16"
+SERVICE_IP: Final = "10.96.0.1"
+_POD_RANGE: Final = "10.244.0.1/16"
+STAGES_DIR: Final = Path(__file__).resolve().parent / "stages"
+
+START_ORDER: Final = (
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kwok",
+    "standins",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What the command lines are made from."""
+
+    home: Path
+    tools: Toolchain
+    pki: Pki
+    ports: Mapping[str, int]
+
+    @property
+    def server(self) -> str:
+        """The API server's address."""
+        return f"https://127.0.0.1:{self.ports['kube-apiserver']}"
+
+    def health_url(self, name: str) -> str | None:
+        """Return where a process says that it is well, where it says so at all."""
+        port = self.ports.get(name)
+        if name == "kwok":
+            return f"http://127.0.0.1:{port}/healthz"
+        if name == "kube-apiserver":
+            return f"https://127.0.0.1:{port}/readyz"
+        if name in {"kube-controller-manager", "kube-scheduler"}:
+            return f"https://127.0.0.1:{port}/healthz"
+        return None
+
+    def specs(self) -> dict[str, ProcessSpec]:
+        """Return every process by name, in the order of starting."""
+        made = (
+            self._etcd(),
+            self._apiserver(),
+            self._controller_manager(),
+            self._scheduler(),
+            self._kwok(),
+            self._standins(),
+        )
+        return {spec.name: spec for spec in made}
+
+    def _tool(self, tool: str, flags: Mapping[str, object], *inputs: Path) -> ProcessSpec:
+        # The build itself, not the link: an identity that a new bin directory does not change.
+        program = str(self.tools.path(tool).resolve())
+        argv = (program, *(f"--{flag}={value}" for flag, value in flags.items()))
+        return ProcessSpec(name=tool, argv=argv, inputs=inputs)
+
+    def _etcd(self) -> ProcessSpec:
+        client = f"https://127.0.0.1:{self.ports['etcd-client']}"
+        peer = f"https://127.0.0.1:{self.ports['etcd-peer']}"
+        tls = {
+            "cert-file": self.pki.path("serving.crt"),
+            "key-file": self.pki.path("serving.key"),
+            "trusted-ca-file": self.pki.path("ca.crt"),
+            # Everybody on the machine can reach the loopback address; etcd holds every Secret.
+            "client-cert-auth": "true",
+        }
+        return self._tool(
+            "etcd",
+            {
+                "name": "sandbox",
+                "data-dir": self.home / "etcd",
+                "listen-client-urls": client,
+                "advertise-client-urls": client,
+                "listen-peer-urls": peer,
+                "initial-advertise-peer-urls": peer,
+                "initial-cluster": f"sandbox={peer}",
+                **tls,
+                **{f"peer-{flag}": value for flag, value in tls.items()},
+                # Safe against a killed process, not against a power cut: right for a sandbox.
+                "unsafe-no-fsync": "true",
+                "log-level": "warn",
+            },
+        )
+
+    def _apiserver(self) -> ProcessSpec:
+        path = self.pki.path
+        return self._tool(
+            "kube-apiserver",
+            {
+                "etcd-servers": f"https://127.0.0.1:{self.ports['etcd-client']}",
+                "etcd-cafile": path("ca.crt"),
+                "etcd-certfile": path("etcd-client.crt"),
+                "etcd-keyfile": path("etcd-client.key"),
+                "bind-address": "127.0.0.1",
+                "secure-port": self.ports["kube-apiserver"],
+                "tls-cert-file": path("serving.crt"),
+                "tls-private-key-file": path("serving.key"),
+                "client-ca-file": path("ca.crt"),
+                "token-auth-file": path("tokens.csv"),
+                "authorization-mode": "RBAC",
+                "allow-privileged": "true",
+                "service-account-issuer": "https://kubernetes.default.svc",
+                "service-account-key-file": path("sa.pub"),
+                "service-account-signing-key-file": path("sa.key"),
+                "service-cluster-ip-range": SERVICE_RANGE,
+                # The endpoint of the `kubernetes` Service may not be a loopback address.
+                "endpoint-reconciler-type": "none",
+                # Aggregation (KEDA's external metrics): who may speak for other users.
+                "requestheader-client-ca-file": path("front-proxy-ca.crt"),
+                "requestheader-allowed-names": "front-proxy-client",
+                "requestheader-extra-headers-prefix": "X-Remote-Extra-",
+                "requestheader-group-headers": "X-Remote-Group",
+                "requestheader-username-headers": "X-Remote-User",
+                "proxy-client-cert-file": path("front-proxy-client.crt"),
+                "proxy-client-key-file": path("front-proxy-client.key"),
+                "enable-aggregator-routing": "true",
+                "profiling": "false",
+            },
+        )
+
+    def _component(self, name: str, extra: Mapping[str, object]) -> ProcessSpec:
+        kubeconfig = self.pki.kubeconfig(f"system:{name}")
+        return self._tool(
+            name,
+            {
+                "kubeconfig": kubeconfig,
+                "authentication-kubeconfig": kubeconfig,
+                "authorization-kubeconfig": kubeconfig,
+                "bind-address": "127.0.0.1",
+                "secure-port": self.ports[name],
+                "tls-cert-file": self.pki.path("serving.crt"),
+                "tls-private-key-file": self.pki.path("serving.key"),
+                # There is one of each: an election only delays a restart by its lease.
+                "leader-elect": "false",
+                "profiling": "false",
+                # The default of 20 requests per second alone delays a first start by seconds.
+                "kube-api-qps": 300,
+                "kube-api-burst": 500,
+                **extra,
+            },
+        )
+
+    def _controller_manager(self) -> ProcessSpec:
+        return self._component(
+            "kube-controller-manager",
+            {
+                "service-account-private-key-file": self.pki.path("sa.key"),
+                "root-ca-file": self.pki.path("ca.crt"),
+                "use-service-account-credentials": "true",
+                "horizontal-pod-autoscaler-sync-period": "5s",
+            },
+        )
+
+    def _scheduler(self) -> ProcessSpec:
+        return self._component("kube-scheduler", {})
+
+    def _kwok(self) -> ProcessSpec:
+        stages = sorted(STAGES_DIR.glob("*.yaml"))
+        base = self._tool(
+            "kwok",
+            {
+                "kubeconfig": self.pki.kubeconfig("triplane:kwok"),
+                "manage-nodes-with-annotation-selector": "kwok.x-k8s.io/node=fake",
+                # Without leases the node controller finds every node dead after 40 seconds.
+                "node-lease-duration-seconds": 40,
+                "node-ip": "127.0.0.1",
+                "cidr": _POD_RANGE,
+                "server-address": f"127.0.0.1:{self.ports['kwok']}",
+            },
+            *stages,
+        )
+        configs = tuple(f"--config={stage}" for stage in stages)
+        return ProcessSpec(name="kwok", argv=base.argv + configs, inputs=base.inputs)
+
+    def _standins(self) -> ProcessSpec:
+        folder = PROJECT_ROOT / "sandbox"
+        kubeconfig = self.pki.kubeconfig("triplane:standins")
+        return ProcessSpec(
+            name="standins",
+            argv=(sys.executable, "-m", "sandbox.standins", f"--kubeconfig={kubeconfig}"),
+            env={"PYTHONPATH": str(PROJECT_ROOT), "PYTHONUNBUFFERED": "1"},
+            inputs=(folder / "kube.py", *sorted((folder / "standins").glob("*.py"))),
+        )

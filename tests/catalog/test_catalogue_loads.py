@@ -1,0 +1,189 @@
+"""The catalogue as it is: complete, consistent, nothing without a source."""
+
+import re
+import time
+from typing import Final
+
+import pytest
+from catalogue_lab import CATALOGUE, SHARED, read_yaml
+
+from catalog.loader import load, load_charts, program
+from models.architecture import architecture
+from models.catalogue import Catalogue, Status, WeightFormat
+from models.problems import ProblemsError
+
+pytestmark = pytest.mark.pure
+
+DIGEST: Final = re.compile(r"^(unresolved|sha256:[0-9a-f]{64})$")
+LARGEST_LOAD_SEC: Final = 1.0  # 0.2 s where this was written; the rest is for a busy machine
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    """Return the real catalogue."""
+    return load()
+
+
+def test_everything_loads_quickly() -> None:
+    """The command line loads it on every call."""
+    started = time.perf_counter()
+    load()
+    assert time.perf_counter() - started < LARGEST_LOAD_SEC
+
+
+def test_the_revision_is_short_and_the_same_twice(catalogue: Catalogue) -> None:
+    assert re.fullmatch(r"[0-9a-f]{12}", catalogue.revision)
+    assert load().revision == catalogue.revision
+
+
+def test_every_format_and_family_has_a_model(catalogue: Catalogue) -> None:
+    formats = {model.entry.format for model in catalogue.models.values()}
+    assert formats >= set(WeightFormat) - {WeightFormat.FP16}
+    kinds = {str(model.config["model_type"]) for model in catalogue.models.values()}
+    families = {
+        "dense": "qwen3",
+        "MoE": "qwen3_moe",
+        "MLA": "deepseek_v3",
+        "sliding window": "gemma3",
+        "SSM": "falcon_mamba",
+        "hybrid": "qwen3_next",
+    }
+    assert kinds >= set(families.values())
+    assert len(catalogue.models) >= 12
+
+
+def test_a_live_model_has_a_revision_a_licence_and_an_owner_that_is_a_role(
+    catalogue: Catalogue,
+) -> None:
+    """LIVE may serve in prod: what it is must be known to the commit."""
+    for name, model in catalogue.models.items():
+        entry = model.entry
+        assert entry.owner == "platform-ml", name
+        assert entry.notes, f"{name}: where its figures come from"
+        if entry.status is Status.LIVE:
+            assert entry.resolved, name
+            assert entry.licence != "unresolved", name
+            assert "research" not in entry.licence.lower(), name
+
+
+def test_ten_models_may_serve_in_prod(catalogue: Catalogue) -> None:
+    live = [model for model in catalogue.models.values() if model.entry.status is Status.LIVE]
+    assert len(live) >= 10
+
+
+def test_revisions_are_those_of_the_shared_table(catalogue: Catalogue) -> None:
+    """A revision is never made up, and a quantised sibling does not inherit one."""
+    table = SHARED / "data" / "tables" / "revisions.tsv"
+    if not table.exists():
+        pytest.skip("the shared tables are not here")
+    rows = [line.split("\t") for line in table.read_text().splitlines()[1:]]
+    known = {row[0]: (row[1], row[4]) for row in rows}
+    for name, model in catalogue.models.items():
+        revision, size = known.get(model.entry.repository, ("unresolved", "unresolved"))
+        assert model.entry.revision == revision, name
+        assert (model.entry.weight_bytes is None) == (size == "unresolved"), name
+        assert size in ("unresolved", str(model.entry.weight_bytes)), name
+
+
+def test_the_two_dev_models_fit_their_cards(catalogue: Catalogue) -> None:
+    """Weights as the engine goldens measured them, in 85 % of what CUDA reports."""
+    for name, card, weights_gib in (
+        ("qwen25-7b-instruct-awq", "a2000-12gb", 5.28),
+        ("qwen3-8b", "l4", 15.27),
+    ):
+        entry = catalogue.models[name].entry
+        assert entry.status is Status.LIVE
+        budget_gib = 0.85 * catalogue.accelerators[card].memory_gib
+        assert budget_gib - weights_gib > 3.0, f"{name}: room for activations and KV on {card}"
+
+
+def test_a_config_has_the_parameters_that_the_checkpoint_has_bytes_for(
+    catalogue: Catalogue,
+) -> None:
+    """Config and bytes come from different sources: where they agree, both are this model's."""
+    for name, model in catalogue.models.items():
+        parameters = sum(architecture(model.config).parameters().values())
+        assert parameters > 100_000_000, name
+        size = model.entry.weight_bytes
+        if size is not None and model.entry.format is WeightFormat.BF16:
+            # Qwen3-Next's checkpoint holds a draft head of 2 % that is not part of the model.
+            assert 0.97 < 2 * parameters / size < 1.0005, name
+
+
+def test_names_that_people_nvml_and_clouds_write_resolve(catalogue: Catalogue) -> None:
+    for text, name in {
+        "NVIDIA H100 80GB HBM3": "h100-80gb",
+        "H100 SXM": "h100-80gb",
+        "h100": "h100-80gb",
+        "Tesla T4": "t4",
+        "RTX A2000": "a2000-12gb",
+        "NVIDIA GeForce RTX 4090": "rtx-4090",
+        "A100-80GB": "a100-80gb",
+        "NVIDIA-A100-SXM4-40GB": "a100-40gb",
+        "nvidia l4": "l4",
+        "B200": "b200-180gb",
+        "V100": "v100-16gb",
+    }.items():
+        found = catalogue.accelerator_of(text)
+        assert found is not None, text
+        assert found.name == name, text
+    assert catalogue.accelerator_of("NVIDIA RTX A2000") is None, "that is the card with 6 GB"
+
+
+def test_memory_is_what_cuda_reports(catalogue: Catalogue) -> None:
+    """A data sheet's 80 GB would let models pass that do not start."""
+    for text, printed_gib in {"h100-80gb": 80, "l4": 24, "a10g": 24, "t4": 16, "l40s": 48}.items():
+        assert catalogue.accelerators[text].memory_gib < printed_gib
+    for card in catalogue.accelerators.values():
+        assert card.memory_source.strip(), card.name
+
+
+def test_every_digest_is_one_or_is_marked_unresolved(catalogue: Catalogue) -> None:
+    images = [*catalogue.images.values(), *(row.image for row in catalogue.engines.values())]
+    for image in images:
+        assert DIGEST.match(image.digest), image.repository
+        assert image.tag != "latest", image.repository
+
+
+def test_digests_are_those_of_the_shared_table(catalogue: Catalogue) -> None:
+    table = SHARED / "data" / "tables" / "digests.tsv"
+    if not table.exists():
+        pytest.skip("the shared tables are not here")
+    seen = {line.split("\t")[2] for line in table.read_text().splitlines()[1:]}
+    images = [*catalogue.images.values(), *(row.image for row in catalogue.engines.values())]
+    for image in images:
+        assert image.digest in seen, f"{image.repository}:{image.tag}"
+
+
+def test_every_price_has_a_source_and_a_date(catalogue: Catalogue) -> None:
+    file = read_yaml(CATALOGUE / "prices.yaml")
+    for row in file["prices"]:
+        assert file["sources"][row["source"]].strip(), row
+        assert row["date"].strip(), row
+    assert catalogue.prices[("p5.48xlarge", "us-east-1")] == 55.04
+    assert ("g6e.48xlarge", "eu-west-1") not in catalogue.prices, "not offered is no price"
+    assert ("p5e.48xlarge", "us-east-1") not in catalogue.prices, "unresolved is no price"
+    assert ("ebs_gp3_storage", "us-east-1") not in catalogue.prices, "not per hour"
+
+
+def test_instance_types_with_a_price_are_known(catalogue: Catalogue) -> None:
+    machines = {item for item, _ in catalogue.prices if "." in item}
+    assert machines <= set(catalogue.instance_types)
+
+
+def test_charts_say_what_was_not_tested_together() -> None:
+    charts = load_charts()
+    assert {"envoy-gateway", "ai-gateway", "keda", "gpu-operator", "kserve"} <= set(charts)
+    assert "not tested together" in charts["ai-gateway"].notes
+    for chart in charts.values():
+        assert chart.source.startswith("shared/facts/upstream.md"), chart.name
+
+
+def test_a_pod_program_is_read_as_text() -> None:
+    assert "def main" in program("seed")
+
+
+@pytest.mark.parametrize("name", ["none", "../loader", "__init__"])
+def test_an_unknown_pod_program_is_refused_with_the_known_ones(name: str) -> None:
+    with pytest.raises(ProblemsError, match=r"allowed:.*seed"):
+        program(name)

@@ -1,0 +1,57 @@
+"""Shares of a node, start-up times, volume sizes and packing."""
+
+import pytest
+
+from models.proofs import Demand, Supply, capacity_problems, unplaced
+from models.sizing import Shape, pod_resources, pods_per_node, volume_gib
+
+pytestmark = pytest.mark.pure
+
+
+def test_a_replica_gets_its_gpus_share_after_the_reserve() -> None:
+    shape = Shape(vcpus=192, memory_gib=2048, gpus=8)
+    resources = pod_resources(shape, 2)
+    assert (resources.cpu, resources.memory_gib, resources.gpus) == (47, 460, 2)
+    assert resources.shm_gib == 4
+
+
+@pytest.mark.parametrize("gpus", [1, 2, 4, 8])
+def test_replicas_by_gpu_share_fill_a_node_by_gpus(gpus: int) -> None:
+    """CPU or memory must never be what keeps the last GPU of a node idle."""
+    shape = Shape(vcpus=96, memory_gib=1152, gpus=8)
+    assert pods_per_node(shape, pod_resources(shape, gpus)) == 8 // gpus
+
+
+def test_more_gpus_than_a_node_has_are_refused() -> None:
+    with pytest.raises(ValueError, match="takes 4 GPUs, a node has 1"):
+        pod_resources(Shape(vcpus=8, memory_gib=32, gpus=1), 4)
+
+
+def test_the_volume_holds_two_revisions() -> None:
+    assert volume_gib((100 * 2**30,)) >= 200
+    assert volume_gib(()) == 10
+
+
+def test_replicas_that_find_no_node_are_counted() -> None:
+    supply = Supply(pool="p", nodes=2, gpus=4)
+    whole = Demand(model="big", pool="p", gpus=4, replicas=2)
+    assert unplaced([whole], supply) == {}
+    small = Demand(model="small", pool="p", gpus=1, replicas=1)
+    assert unplaced([small, whole], supply) == {"small": 1}
+
+
+def test_gpus_on_different_nodes_do_not_add_up() -> None:
+    """Six GPUs are free, but no node has four of them."""
+    supply = Supply(pool="p", nodes=2, gpus=3)
+    assert unplaced([Demand(model="m", pool="p", gpus=4, replicas=1)], supply) == {"m": 1}
+
+
+def test_the_capacity_problem_names_pool_figures_and_mend() -> None:
+    demand = Demand(model="m", pool="p", gpus=1, replicas=5)
+    (problem,) = capacity_problems("eu", [demand], [Supply(pool="p", nodes=2, gpus=2)], "here")
+    text = str(problem)
+    assert "[plan-capacity] eu/p" in text
+    assert "1 of m" in text
+    assert "5 GPUs asked" in text
+    assert "2 nodes of 2 GPUs" in text
+    assert "raise the pool's max" in text

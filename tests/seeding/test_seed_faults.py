@@ -1,0 +1,169 @@
+"""Random faults, one after the other, against the seeding program: cut, wrong, full, killed.
+
+Each run is a forked process with a store in memory, so that a kill is a real SIGKILL on a real
+file system and a hundred runs take seconds. After every run the same must hold: either nothing is
+published or everything is, byte by byte; and a last run without faults always succeeds.
+"""
+
+import errno
+import hashlib
+import os
+import random
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from botocore.exceptions import ClientError, ResponseStreamingError
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from catalog.programs import seed
+
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(120)]
+
+KIB = 1024
+# Each example clears the directory itself, and forks take their time.
+ALLOWED = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
+CHUNK = 32 * KIB
+PREFIX = "tiny/r1/"
+FAULTS = ("fine", "fine", "cut", "wrong", "busy", "full", "killed")
+FILES = {
+    "a.json": b"{}",
+    "empty": b"",
+    "one.safetensors": random.Random(1).randbytes(150 * KIB),
+    "sub/two.safetensors": random.Random(2).randbytes(2 * CHUNK),
+}
+
+
+class _Body:
+    """Streams a range and fails in the middle as told."""
+
+    def __init__(self, content: bytes, fault: str) -> None:
+        self.content, self.fault, self.at = content, fault, 0
+
+    def read(self, amount: int) -> bytes:
+        if self.at and self.fault == "cut":
+            raise ResponseStreamingError(error="connection reset")
+        if self.at and self.fault == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        block = self.content[self.at : self.at + amount]
+        self.at += len(block)
+        return bytes(b ^ 1 for b in block) if self.fault == "wrong" else block
+
+    def close(self) -> None:
+        pass
+
+
+class _Store:
+    """What the program uses of an S3 client; every GET takes the next fault."""
+
+    def __init__(self, files: Mapping[str, bytes], faults: list[str]) -> None:
+        self.files, self.faults = files, faults
+        self.lock = threading.Lock()
+
+    def get_paginator(self, _: str) -> "_Store":
+        return self
+
+    def paginate(self, **_: str) -> Iterator[dict[str, Any]]:
+        yield {
+            "Contents": [
+                {"Key": PREFIX + name, "Size": len(content), "ETag": self.etag(name)}
+                for name, content in self.files.items()
+            ]
+        }
+
+    def head_object(self, *, Key: str, **_: str) -> dict[str, str]:
+        return {"ETag": self.etag(Key.removeprefix(PREFIX))}
+
+    def get_object(self, *, Key: str, Range: str, **_: str) -> dict[str, Any]:
+        with self.lock:
+            fault = self.faults.pop(0) if self.faults else "fine"
+        if fault == "busy":
+            raise ClientError({"Error": {"Code": "SlowDown", "Message": "slow down"}}, "GetObject")
+        if fault == "full":
+            _fill_disk()
+        name = Key.removeprefix(PREFIX)
+        first, last = map(int, Range.removeprefix("bytes=").split("-"))
+        content = self.files[name][first : last + 1]
+        return {
+            "ETag": self.etag(name),
+            "ContentLength": len(content),
+            "Body": _Body(content, fault),
+        }
+
+    def etag(self, name: str) -> str:
+        return f'"{hashlib.md5(self.files[name], usedforsecurity=False).hexdigest()}"'
+
+
+def _fill_disk() -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    seed.os.fdatasync = full  # where a network file system tells it; only this process sees it
+
+
+def _run(target: Path, files: Mapping[str, bytes], faults: list[str], parallel: int) -> int:
+    """Run once in a child process; return the exit code, or minus the signal."""
+    child = os.fork()
+    if child == 0:
+        code = 99
+        try:
+            seed.PAUSE_SEC = 0.0002  # pyright: ignore[reportConstantRedefinition] - only the child
+            seed.BLOCK = 4 * KIB  # pyright: ignore[reportConstantRedefinition]
+            sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - the process ends with it
+            what = seed.Settings(
+                "tiny", "r1", "b", PREFIX, target, "", parallel, CHUNK, 0, True, 60
+            )
+            seed.seed(what, lambda: seed.Source(cast("Any", _Store(files, faults)), what))
+            code = 0
+        except seed.SeedError as error:
+            code = error.code
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    (target / ".triplane-lock").unlink(missing_ok=True)  # stands in for its growing stale
+    return os.waitstatus_to_exitcode(status)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=ALLOWED)
+@given(
+    runs=st.lists(st.lists(st.sampled_from(FAULTS), max_size=20), max_size=4),
+    parallel=st.integers(1, 4),
+    listed=st.booleans(),
+)
+def test_no_sequence_of_faults_publishes_a_wrong_file(
+    tmp_path: Path, runs: list[list[str]], parallel: int, listed: bool
+) -> None:
+    """A file that looks complete and is not would be served to everybody."""
+    sums = "".join(f"{hashlib.sha256(c).hexdigest()}  {n}\n" for n, c in FILES.items())
+    files = {**FILES, "SHA256SUMS": sums.encode()} if listed else FILES
+    target = tmp_path / "tiny"
+    shutil.rmtree(target, ignore_errors=True)
+    codes = [_run(target, files, list(faults), parallel) for faults in (*runs, [])]
+    assert set(codes) <= {0, 1, -signal.SIGKILL}, "a clear failure or success, nothing else"
+    assert codes[-1] == 0, "a run without faults must always end well"
+    found = {
+        str(path.relative_to(target / "r1")): path.read_bytes()
+        for path in (target / "r1").rglob("*")
+        if path.is_file() and path.name != seed.MANIFEST
+    }
+    assert found == files
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=ALLOWED)
+@given(faults=st.lists(st.sampled_from(FAULTS), min_size=1, max_size=12))
+def test_a_failed_run_publishes_nothing(tmp_path: Path, faults: list[str]) -> None:
+    """Engines follow `current` at once: it may only ever name a complete revision."""
+    target = tmp_path / "tiny"
+    shutil.rmtree(target, ignore_errors=True)
+    code = _run(target, FILES, list(faults), parallel=2)
+    published = (target / "r1").exists()
+    assert published == (code == 0)
+    assert (target / "current").is_symlink() == published
+    for name, content in FILES.items() if published else ():
+        assert (target / "current" / name).read_bytes() == content
