@@ -22,7 +22,6 @@ from models.memory.measure import Measure, measure
 from models.memory.terms import activation_gib, cuda_graph_gib, non_torch_gib, slack_gib
 from models.problems import ProblemsError
 
-_NEXT_RUN: Final = 1.1
 SHAPE: Final = FITTED
 """The proportions of the bound's parts; their scale is fitted."""
 
@@ -85,21 +84,16 @@ def _kv_seen(case: Case, taken: Measure) -> float | None:
 
 
 def _typical(values: Sequence[tuple[str, float]], otherwise: float) -> float:
-    """Return the median over threads of each thread's median; `otherwise` without values."""
-    by_thread: dict[str, list[float]] = {}
-    for thread, value in values:
-        by_thread.setdefault(thread, []).append(value)
-    if not by_thread:
-        return otherwise
-    return statistics.median(statistics.median(each) for each in by_thread.values())
+    """Return the median of what the runs imply; `otherwise` without any."""
+    return statistics.median(value for _, value in values) if values else otherwise
 
 
 def fit(found: Sequence[Sample]) -> Fitted:
-    """Fit each constant by itself: the median over threads of what the runs imply for it.
+    """Fit each constant by itself: the median of what the runs imply for it.
 
     A term that a log states is taken from there (sampler, contexts, communication); one that it
     does not state from what is left of the budget. Constants that no run tells alone (the factors
-    of a layer and an encoder, the floor, the graphs' form) are kept.
+    of a layer and an encoder, the floors, the graphs' form, the load cache) are kept.
     """
     start = FITTED
     first = [s for s in found if s.taken.request.behaviour.first_engine]
@@ -118,7 +112,6 @@ def fit(found: Sequence[Sample]) -> Fitted:
             _copies(found, "fused", lambda s: _left_over(s, fitted)), start.sampler_fused
         ),
         context_rocm=_typical(_more(found, fitted, rocm=True), start.context_rocm),
-        load_cache_share=_typical(_kept(found, fitted), start.load_cache_share),
     )
     return fit_bound(found, fitted)
 
@@ -157,11 +150,13 @@ def _stated_activation(sample: Sample) -> float | None:
 
 def _left_over(sample: Sample, fitted: Fitted) -> float | None:
     """Return what of the budget is neither weights, KV, context nor graphs, GiB."""
-    if sample.kv_seen is None or sample.case.number("weights_gib") is None:
+    logged = sample.case.number("weights_gib")
+    request = sample.taken.request
+    if sample.kv_seen is None or logged is None or request.architecture.is_hybrid:
         return None
-    over = sample.over(fitted) - activation_gib(
-        sample.taken.request, sample.taken.resolved, fitted
-    )
+    if abs(logged - sample.weights) > 0.02 * logged or request.behaviour.runner_floor:
+        return None
+    over = sample.over(fitted) - activation_gib(sample.taken.request, sample.taken.resolved, fitted)
     return sample.taken.requested_gib - sample.weights - sample.kv_seen - over
 
 
@@ -185,21 +180,10 @@ def _more(found: Sequence[Sample], fitted: Fitted, *, rocm: bool) -> list[tuple[
     ]
 
 
-def _kept(found: Sequence[Sample], fitted: Fitted) -> list[tuple[str, float]]:
-    bare = replace(fitted, load_cache_share=0.0)
-    return [
-        (s.case.source, (s.kv(bare) - s.kv_seen) / s.weights)
-        for s in found
-        if s.kv_seen is not None
-        and s.taken.request.behaviour.keeps_load_cache
-        and s.taken.request.arguments.tensor > 1
-    ]
-
-
 def fit_bound(found: Sequence[Sample], fitted: Fitted) -> Fitted:
-    """Scale the bound as a whole so that it holds for every run, and a tenth more.
+    """Scale the bound as a whole so that it holds for every run.
 
-    With fewer than 100 runs the 99 % quantile is the largest; the tenth is for the next run.
+    With fewer than 100 runs the 99 % quantile is the largest.
     """
     names = [f.name for f in fields(Fitted) if f.name.startswith("bound")]
     shape = replace(fitted, **{name: asdict(SHAPE)[name] for name in names})
@@ -211,14 +195,16 @@ def fit_bound(found: Sequence[Sample], fitted: Fitted) -> Fitted:
         ),
         default=1.0,
     )
-    scale = max(0.1, worst) * _NEXT_RUN
+    scale = max(0.1, worst)
     return replace(fitted, **{name: asdict(SHAPE)[name] * scale for name in names})
 
 
 def low(sample: Sample, fitted: Fitted) -> float:
     """Return the conservative KV memory in GiB."""
     over = sample.over(fitted)
-    return sample.kv(fitted) - slack_gib(sample.taken.request, sample.weights, over, fitted)
+    return sample.kv(fitted) - slack_gib(
+        sample.taken.request, sample.taken.resolved, sample.weights, over, fitted
+    )
 
 
 def held(found: Sequence[Sample], fitted: Fitted) -> float:
@@ -267,12 +253,8 @@ def figures(found: Sequence[Sample], fitted_for: Callable[[Sample], Fitted]) -> 
         held=inside / len(errors),
         distance=statistics.median(distances),
         judged=len(found),
-        false_fits=tuple(
-            s.case.id for s in found if not s.case.started and not refused[s.case.id]
-        ),
-        false_refusals=tuple(
-            s.case.id for s in found if s.case.started and refused[s.case.id]
-        ),
+        false_fits=tuple(s.case.id for s in found if not s.case.started and not refused[s.case.id]),
+        false_refusals=tuple(s.case.id for s in found if s.case.started and refused[s.case.id]),
         running=sum(s.case.started for s in found),
     )
 
@@ -299,7 +281,9 @@ def main(arguments: Sequence[str]) -> None:
     fitted = fit(found) if "--refit" in arguments else FITTED
     print(f"{len(everything)} runs, {len(found)} judged")
     print("in sample     ", figures(found, lambda _: fitted))
-    logged = [s for s in found if s.case.number("kv_cache_gib") or s.case.number("available_kv_gib")]
+    logged = [
+        s for s in found if s.case.number("kv_cache_gib") or s.case.number("available_kv_gib")
+    ]
     print("GiB in the log", figures(logged, lambda _: fitted))
     if "--refit" in arguments:
         print("out of sample ", out_of_sample(found))

@@ -1,7 +1,7 @@
 """Real runs of vLLM (`data/vram_cases.jsonl`) as budget requests, and what was observed.
 
-A line's inputs become a request; `observed` is read only by whoever compares. A run whose model, GPU
-or quantisation cannot be resolved has no request and says what is missing.
+A line's inputs become a request; `observed` is read only by whoever compares. A run whose model or
+GPU cannot be resolved has no request and says what is missing.
 """
 
 import json

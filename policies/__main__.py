@@ -12,18 +12,17 @@ _HERE: Final = Path(__file__).resolve().parent
 # The engine runs this folder as a program: its files would be importable by their bare names.
 sys.path[:] = [str(_HERE.parent), *(path for path in sys.path if Path(path).resolve() != _HERE)]
 
-from pulumi.runtime import get_config_env  # noqa: E402 - after the path is set
-from pulumi_policy import EnforcementLevel, PolicyPack  # noqa: E402
+from pulumi_policy import EnforcementLevel, PolicyPack  # noqa: E402 - after the path is set
 
-from policies import agreements  # noqa: E402
 from policies.pack import policies  # noqa: E402
+from policies.sdk import watch_configuration  # noqa: E402
 from policies.session import Session  # noqa: E402
 
 
 def main() -> None:
-    """Read what the stack agreed, then serve the pack."""
-    today = datetime.date.today()
-    settings = agreements.of_settings(get_config_env().get(agreements.SETTINGS_KEY), today)
+    """Serve the pack; what the stack agreed is read when the engine tells its configuration."""
+    session = Session(datetime.date.today())
+    watch_configuration(session.configure)
     PolicyPack(
         name="triplane",
         description="Engines that run, or a preview that says why not.",
@@ -31,7 +30,7 @@ def main() -> None:
         provider="kubernetes",
         tags=["vllm", "kubernetes", "gpu"],
         enforcement_level=EnforcementLevel.MANDATORY,
-        policies=policies(Session(settings, today)),
+        policies=policies(session),
     )
 
 

@@ -8,7 +8,7 @@ impossible shape becomes an error.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from policies.context import Context
 from policies.finding import Breach, Finding, Severity
@@ -35,6 +35,7 @@ class Subject(Protocol):
 
 
 S = TypeVar("S", bound=Subject)
+_LOWERED: Final = ("Every", "No", "Nothing")
 Check = Callable[[S, Context], Iterable[Breach]]
 
 
@@ -81,11 +82,11 @@ class Rule(Generic[S]):
 
     def _cannot_verify(self, error: UnknownFieldError) -> Breach:
         unknown = error.unknown
-        what = self.description.rstrip(".")
+        first, _, rest = self.description.rstrip(".").partition(" ")
+        what = f"{first.lower()} {rest}" if first in _LOWERED else f"{first} {rest}"
         return Breach(
             unknown.path,
-            f"cannot verify that {what[0].lower()}{what[1:]}, because {unknown.path or 'it'} is "
-            f"unknown {unknown.why}",
+            f"cannot verify that {what}, because {unknown.path or 'it'} is unknown {unknown.why}",
             Severity.UNKNOWN,
             remedy="give it as a plain value, not as an output of another resource",
         )

@@ -16,13 +16,18 @@ from policies.manifest import Manifest
 class Session:
     """What the pack knows while one command runs: the agreements and what it was shown."""
 
-    def __init__(self, settings: Agreements, today: datetime.date) -> None:
-        """Start with nothing shown."""
-        self.settings = settings
+    def __init__(self, today: datetime.date) -> None:
+        """Start with nothing agreed and nothing shown."""
+        self.settings = Agreements()
         self.today = today
         self._lock = threading.Lock()
         self._shown: dict[str, tuple[Manifest, ...]] = {}
         self._notes: dict[str, list[str]] = {}
+
+    def configure(self, configuration: Mapping[str, str]) -> None:
+        """Take the stack's configuration."""
+        text = configuration.get(agreements.SETTINGS_KEY)
+        self.settings = agreements.of_settings(text, self.today)
 
     def agreed(self, rule: str, config: Mapping[str, Any]) -> Agreements:
         """Return what settings and the rule's own configuration agree."""

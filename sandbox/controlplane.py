@@ -48,16 +48,11 @@ class Plan:
         """The API server's address."""
         return f"https://127.0.0.1:{self.ports['kube-apiserver']}"
 
-    def health_url(self, name: str) -> str | None:
-        """Return where a process says that it is well, where it says so at all."""
-        port = self.ports.get(name)
-        if name == "kwok":
-            return f"http://127.0.0.1:{port}/healthz"
-        if name == "kube-apiserver":
-            return f"https://127.0.0.1:{port}/readyz"
-        if name in {"kube-controller-manager", "kube-scheduler"}:
-            return f"https://127.0.0.1:{port}/healthz"
-        return None
+    def health_url(self, name: str) -> str:
+        """Return where the process `name` says whether it is well (etcd does not)."""
+        scheme = "http" if name == "kwok" else "https"
+        path = "readyz" if name == "kube-apiserver" else "healthz"
+        return f"{scheme}://127.0.0.1:{self.ports[name]}/{path}"
 
     def specs(self) -> dict[str, ProcessSpec]:
         """Return every process by name, in the order of starting."""

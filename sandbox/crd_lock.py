@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Final
 
-from sandbox.crds import SHARED_DIR, CrdLock, CrdVersion, parse, spec_digest
+from sandbox.crd_text import parse, spec_digest
+from sandbox.crds import SHARED_DIR, CrdLock, CrdVersion
 from sandbox.kube import Object
 
 LOCKED_SETS: Final = (

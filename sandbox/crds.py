@@ -7,7 +7,6 @@ kind and scope, with a warning. Strict where possible, running always.
 
 import hashlib
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,9 +14,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 import requests
-import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from sandbox.crd_text import parse, spec_digest
 from sandbox.errors import SandboxError
 from sandbox.kube import Object
 from sandbox.paths import PROJECT_ROOT
@@ -35,8 +34,6 @@ DEFAULT_SETS: Final = (
 """What the platform's own objects need; each further set costs seconds at the first start."""
 
 _DOWNLOAD_TIMEOUT_SEC: Final = (3.0, 15.0)
-_NOT_JSON: Final = frozenset({"value", "timestamp"})
-_HELM_LINE: Final = re.compile(rb"^.*\{\{.*\n?", re.MULTILINE)
 
 
 class _Frozen(BaseModel):
@@ -115,30 +112,6 @@ def select(locks: Sequence[CrdLock], sets: Iterable[str]) -> tuple[CrdLock, ...]
             f"CRD sets {', '.join(unknown)} are not in {LOCK_PATH.name}: it has {', '.join(known)}"
         )
     return tuple(lock for lock in locks if lock.set in wanted)
-
-
-def spec_digest(crd: Object) -> str:
-    """Return the hash that `spec_sha256` holds: of the spec alone, as canonical JSON."""
-    text = json.dumps(crd["spec"], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-class _Loader(yaml.CSafeLoader):
-    """YAML as Kubernetes reads it: `=` and dates are strings."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag.rsplit(":", 1)[1] not in _NOT_JSON]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def parse(data: bytes, *, chart: bool) -> list[Object]:
-    """Return the definitions in an upstream file; of a `chart` the template lines are dropped."""
-    text = _HELM_LINE.sub(b"", data) if chart else data
-    documents: Iterable[Object | None] = yaml.load_all(text, Loader=_Loader)
-    kind = "CustomResourceDefinition"
-    return [document for document in documents if document and document.get("kind") == kind]
 
 
 def permissive(lock: CrdLock) -> Object:

@@ -71,10 +71,10 @@ class Api:
             raise ApiError(method, path, answer.status_code, answer.text)
         return answer.json()
 
-    def healthy(self, path: str = "/readyz") -> bool:
-        """Tell whether the server answers 200 on a health path; False when it does not answer."""
+    def healthy(self) -> bool:
+        """Tell whether the address itself answers well; False when nothing answers."""
         try:
-            return self._session.get(f"{self._server}{path}", timeout=2.0).ok
+            return self._session.get(self._server, timeout=2.0).ok
         except requests.RequestException:
             return False
 
@@ -110,7 +110,7 @@ class Api:
         return self.request("PATCH", path, body=body, content_type=_MERGE)
 
     def delete(self, path: str, *, grace_sec: int | None = None) -> None:
-        """Delete the object at `path`; one that is gone already is no error."""
+        """Delete the object or collection at `path`; what is gone already is no error."""
         options: Object = {"propagationPolicy": "Background"}
         if grace_sec is not None:
             options["gracePeriodSeconds"] = grace_sec

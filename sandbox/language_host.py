@@ -33,9 +33,13 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         os.killpg(child.pid, signal.SIGTERM)
 
 
-def _quit(*_: object) -> None:
+def _end_all() -> None:
     for child in tuple(_children):
         _end(child)
+
+
+def _quit(*_: object) -> None:
+    _end_all()
     os._exit(0)
 
 
@@ -136,9 +140,8 @@ def _run(request: pb.RunRequest, context: grpc.ServicerContext) -> pb.RunRespons
     child = _spawn(context, argv, request.info.program_directory or request.pwd, env, None)
     code = child.wait()
     _children.discard(child)
-    if code in (0, _BAIL_EXIT_CODE):
-        return pb.RunResponse(bail=code == _BAIL_EXIT_CODE)
-    return pb.RunResponse(error=f"the program ended with exit code {code}")
+    problem = "" if code in (0, _BAIL_EXIT_CODE) else f"the program ended with exit code {code}"
+    return pb.RunResponse(error=problem, bail=code == _BAIL_EXIT_CODE)
 
 
 def _run_plugin(
@@ -177,10 +180,9 @@ def _outputs(child: subprocess.Popen[bytes]) -> Iterator[pb.RunPluginResponse]:
             yield message
 
 
-def _cancel(_request: Empty, _: grpc.ServicerContext) -> Empty:
-    for child in tuple(_children):
-        _end(child)
-    return Empty()
+def _cancel(request: Empty, _: grpc.ServicerContext) -> Empty:
+    _end_all()
+    return request
 
 
 _CALLS: Final[Mapping[str, tuple[Callable[..., Any], type[Message]]]] = {

@@ -1,38 +1,47 @@
-"""Clearing what a killed update left behind: its lock, and operations it never finished.
+"""Settling what a killed update left behind: processes, its lock, and unfinished operations.
 
-An engine that is killed in the middle of an update leaves a lock file, and for every operation in
-flight a pending entry in the state. An object of a pending creation may or may not exist: it is
-looked up in the cluster, adopted where it does and forgotten where it does not, so that nothing is
-orphaned and nothing is made twice.
+An engine that is killed in the middle of an update leaves plugins that still wait, a lock file,
+and for every operation in flight a pending entry in the state. The next update repeats these
+operations: with server-side apply a creation that already happened is taken over instead of made
+twice, and a deletion of what is gone succeeds.
 """
 
 import json
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, cast
 
 import psutil
 
 from sandbox.errors import SandboxError
+from sandbox.processes import kill_now
 from sandbox.workspace import Workspace
 
-_CREATING: Final = "creating"
+_MANAGER: Final = "pulumi-kubernetes-"
+_KUBERNETES: Final = "kubernetes:"
 
 
 def recover(workspace: Workspace) -> None:
-    """Clear a dead update's lock and settle its pending operations.
+    """Settle everything that a dead update of this stack left.
 
     Raises `SandboxError` while another update of the stack is alive.
     """
     locks = _locks(workspace)
     for lock in locks:
         _refuse_if_alive(lock)
+    for orphan in _orphans(workspace):
+        kill_now(orphan)
     if locks:
         print(f"stack {workspace.stack}: clearing the lock of an update that was killed")
         workspace.run(["cancel", "--yes", workspace.stack], quiet=True)
-    pending = _pending(workspace)
+    state = _export(workspace)
+    pending = _pending(state)
     if pending:
-        print(f"stack {workspace.stack}: settling {len(pending)} operations that never finished")
-        _settle(workspace, pending)
+        print(f"stack {workspace.stack}: {len(pending)} operations never finished; repeating them")
+        for operation in pending:
+            _disown(workspace, state, operation)
+        _forget(workspace, state)
 
 
 def _locks(workspace: Workspace) -> list[Path]:
@@ -40,16 +49,11 @@ def _locks(workspace: Workspace) -> list[Path]:
 
 
 def _refuse_if_alive(lock: Path) -> None:
+    """Refuse where the process that a lock names still is a Pulumi engine."""
     try:
-        content = json.loads(lock.read_text())
-    except (OSError, ValueError):
-        return
-    pid = content.get("pid")
-    if not isinstance(pid, int) or not psutil.pid_exists(pid):
-        return
-    try:
-        name = psutil.Process(pid).name()
-    except psutil.Error:
+        pid = json.loads(lock.read_text()).get("pid")
+        name = psutil.Process(pid).name() if isinstance(pid, int) else ""
+    except (OSError, ValueError, psutil.Error):
         return
     if "pulumi" in name:
         message = (
@@ -58,30 +62,85 @@ def _refuse_if_alive(lock: Path) -> None:
         raise SandboxError(message)
 
 
+def _orphans(workspace: Workspace) -> Iterator[psutil.Process]:
+    """Yield the processes that an engine of this workspace started and that outlived it.
+
+    The backend's address in a process's environment tells whose it is.
+    """
+    mine = workspace.env()["PULUMI_BACKEND_URL"]
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("PULUMI_BACKEND_URL") == mine and process.ppid() != 0:
+                yield process
+        except psutil.Error:
+            continue
+
+
 def _export(workspace: Workspace) -> dict[str, Any]:
     done = workspace.run(["stack", "export"], quiet=True)
     return cast("dict[str, Any]", json.loads(done.stdout))
 
 
-def _pending(workspace: Workspace) -> list[dict[str, Any]]:
-    deployment: dict[str, Any] = _export(workspace).get("deployment") or {}
+def _pending(state: dict[str, Any]) -> list[dict[str, Any]]:
+    deployment: dict[str, Any] = state.get("deployment") or {}
     return list(deployment.get("pending_operations") or [])
 
 
-def _settle(workspace: Workspace, pending: list[dict[str, Any]]) -> None:
-    arguments = ["refresh", "--yes", "--skip-preview", "--suppress-permalink", "true"]
-    for operation in pending:
-        resource = operation["resource"]
-        if operation["type"] == _CREATING and _exists(workspace, resource):
-            arguments += ["--import-pending-creates", f"{resource['urn']} {_id(resource)}"]
-    workspace.run([*arguments, "--clear-pending-creates"], quiet=True)
+def _forget(workspace: Workspace, state: dict[str, Any]) -> None:
+    """Write the state back without its pending operations; the next update repeats them."""
+    state["deployment"].pop("pending_operations")
+    path = workspace.home / "state.partial.json"
+    path.touch(mode=0o600)
+    try:
+        path.write_text(json.dumps(state))
+        workspace.run(["stack", "import", "--file", str(path)], quiet=True)
+    finally:
+        path.unlink()
 
 
-def _exists(workspace: Workspace, resource: dict[str, Any]) -> bool:
-    raise NotImplementedError
+def _disown(workspace: Workspace, state: dict[str, Any], operation: dict[str, Any]) -> None:
+    """Take an object's fields from the manager whose name the killed update never recorded.
+
+    Each creation applies as a field manager of its own. Without this the object would have two of
+    them after the repetition, and a field that is later dropped would stay for ever.
+    """
+    resource = operation["resource"]
+    if operation["type"] != "creating" or not resource["type"].startswith(_KUBERNETES):
+        return
+    kubectl = [str(workspace.toolchain.path("kubectl")), "--context", _context(state, resource)]
+    target = _target(resource)
+    read = _run(workspace, [*kubectl, "get", *target, "-o", "json", "--show-managed-fields"])
+    if read.returncode != 0:
+        return
+    fields: list[dict[str, Any]] = json.loads(read.stdout)["metadata"].get("managedFields", [])
+    kept = [each for each in fields if not str(each.get("manager", "")).startswith(_MANAGER)]
+    patch = json.dumps({"metadata": {"managedFields": kept or [{}]}})
+    _run(workspace, [*kubectl, "patch", *target, "--type=merge", "-p", patch])
 
 
-def _id(resource: dict[str, Any]) -> str:
+def _run(workspace: Workspace, command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, env=workspace.env(), capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def _context(state: dict[str, Any], resource: dict[str, Any]) -> str:
+    """Return the kubeconfig context of the provider that the operation belonged to."""
+    urn = str(resource["provider"]).rsplit("::", 1)[0]
+    for known in state["deployment"].get("resources", []):
+        if known["urn"] == urn:
+            return str(known["inputs"]["context"])
+    message = f"the state names no provider for {resource['urn']}"
+    raise SandboxError(message)
+
+
+def _target(resource: dict[str, Any]) -> list[str]:
+    """Return kubectl's words for an object: kind.version.group, name, namespace."""
+    version, kind = str(resource["type"]).removeprefix(_KUBERNETES).rsplit(":", 1)
+    group, _, release = version.rpartition("/")
     metadata = resource["inputs"]["metadata"]
-    namespace = metadata.get("namespace")
-    return f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
+    core = group in ("", "core")
+    words = [kind if core else f"{kind}.{release}.{group}", str(metadata["name"])]
+    if "namespace" in metadata:
+        words += ["--namespace", str(metadata["namespace"])]
+    return words

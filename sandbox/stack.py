@@ -30,6 +30,9 @@ from sandbox.workspace import Workspace, read_settings
 CONTEXT_PREFIX: Final = "triplane-sandbox"
 SETTINGS_KEY: Final = "triplane:platform"
 
+UP: Final = ("up", "--yes", "--skip-preview", "--suppress-permalink=true")
+"""Without Pulumi's own preview first: the program has proven the plan by then."""
+
 Change = Callable[[dict[str, Any]], None]
 
 
@@ -110,21 +113,21 @@ class SandboxStack:
         """Bring the stack up; return its outputs as JSON text, secrets masked."""
         workspace = self.start()
         recover(workspace)
-        workspace.run(["up", "--yes", "--skip-preview", "--suppress-permalink", "true"])
+        workspace.run([*UP, "--suppress-outputs"])
         return workspace.run(["stack", "output", "--json"], quiet=True).stdout
 
     def preview(self) -> None:
         """Preview the stack against its control planes."""
         workspace = self.start()
         recover(workspace)
-        workspace.run(["preview", "--suppress-permalink", "true"])
+        workspace.run(["preview", "--suppress-permalink=true"])
 
     def down(self) -> None:
         """Destroy the stack, stop its control planes and delete their data."""
         if self.home.exists():
             workspace = self.start()
             recover(workspace)
-            workspace.run(["destroy", "--yes", "--skip-preview", "--suppress-permalink", "true"])
+            workspace.run(["destroy", "--yes", "--skip-preview", "--suppress-permalink=true"])
             workspace.run(["stack", "rm", "--yes", "--preserve-config", self.env], quiet=True)
         self.purge()
 
@@ -148,7 +151,7 @@ class SandboxStack:
         raw = self.raw()
         raw["config"]["triplane:renderTo"] = str(files)
         workspace.prepare(raw)
-        workspace.run(["up", "--yes", "--skip-preview", "--suppress-permalink", "true"], quiet=True)
+        workspace.run(UP, quiet=True)
         shutil.rmtree(target, ignore_errors=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(files, target)

@@ -421,6 +421,7 @@ class Lock:
         self.stale_sec = stale_sec
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._beaten = 0.0
+        self._guarded = 0.0
         self._end = threading.Event()
 
     def acquire(self) -> None:
@@ -431,7 +432,7 @@ class Lock:
         while not self._create():
             now, state = time.monotonic(), self._state()
             if state is None or state != seen:
-                seen, since = state, now
+                seen, since, self._guarded = state, now, 0.0
             elif now - since > self.stale_sec:
                 self._evict(state)
                 continue
@@ -462,10 +463,12 @@ class Lock:
         self._beaten = now if ours else float("-inf")
 
     def release(self) -> None:
-        """Remove the lock file if it is ours."""
+        """Remove the lock file if it is surely ours; otherwise it grows stale."""
         self._end.set()
-        if (state := self._state()) is not None and state[0] == self.owner:
-            self.path.unlink(missing_ok=True)
+        with contextlib.suppress(SeedError):
+            self.check()
+            if (state := self._state()) is not None and state[0] == self.owner:
+                self.path.unlink(missing_ok=True)
 
     def _create(self) -> bool:
         now = time.monotonic()
@@ -495,13 +498,24 @@ class Lock:
             return None
 
     def _evict(self, state: tuple[str, int]) -> None:
-        # By rename, so that of several waiters only one removes the file that it has judged.
-        grave = self.path.with_name(f"{self.path.name}.{uuid.uuid4().hex}")
-        if self._state() == state:
-            with contextlib.suppress(FileNotFoundError):
-                self.path.rename(grave)
-                grave.unlink()
+        # The guard lets one waiter at a time judge and remove. Without it, a slow one would remove
+        # the lock that a fast one has just made in the place of the dead one's.
+        guard = self.path.with_name(f"{self.path.name}.evict")
+        try:
+            guard.touch(exist_ok=False)
+        except FileExistsError:
+            self._guarded = self._guarded or time.monotonic()
+            if time.monotonic() - self._guarded > self.stale_sec:  # it died between these lines
+                guard.unlink(missing_ok=True)
+                self._guarded = 0.0
+            time.sleep(self.stale_sec / 20)
+            return
+        try:
+            if self._state() == state:
+                self.path.unlink(missing_ok=True)
                 say(f"took over the lock of {state[0]}: no heartbeat for {self.stale_sec:.0f} s")
+        finally:
+            guard.unlink(missing_ok=True)
 
 
 class Partial:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from models.architecture.attention import rotary
 from models.architecture.defaults import TIED_BY_DEFAULT
@@ -20,7 +20,7 @@ from models.architecture.types import (
     Shard,
 )
 from models.architecture.vision import vision
-from models.problems import Problem, ProblemsError, shown
+from models.problems import Problem, ProblemsError, from_validation, shown
 
 _DTYPES: Final = ("bfloat16", "float16", "float32")
 _PREFIX_TYPES: Final = ("gemma3", "gemma4", "paligemma")
@@ -31,6 +31,7 @@ def architecture(config: Mapping[str, JsonValue]) -> Architecture:
 
     Raises:
         ProblemsError: naming every field that is missing, wrong or not understood.
+
     """
     text, outer_type = _text_part(config)
     model_type = _model_type(text, outer_type)
@@ -45,14 +46,20 @@ def architecture(config: Mapping[str, JsonValue]) -> Architecture:
         )
         raise ProblemsError("config.json", [problem])
     fields = Fields(text, model_type)
-    draft = Draft(fields)
-    recipe(draft)
     outer = Fields(config, outer_type or model_type)
-    found = _assemble(draft, outer, model_type)
-    problems = [*fields.problems, *outer.problems] or list(fields.not_understood())
-    if problems or not draft.caches:
-        if not problems:
-            problems = [Problem(path="num_hidden_layers", message="no layer keeps a cache")]
+    found: Architecture | None = None
+    unfit: tuple[Problem, ...] = ()
+    try:
+        draft = Draft(fields)
+        recipe(draft)
+        if not draft.caches:
+            fields.wrong("num_hidden_layers", fields.config.get("num_hidden_layers"), "layers")
+        found = _assemble(draft, outer, model_type)
+    except ValidationError as error:
+        # Values that pass one by one and make no model together.
+        unfit = from_validation(error)
+    problems = [*fields.problems, *outer.problems] or [*unfit, *fields.not_understood()]
+    if problems or found is None:
         raise ProblemsError("config.json", problems)
     return found
 
@@ -64,6 +71,7 @@ def with_quantisation(found: Architecture, method: str) -> Architecture:
 
     Raises:
         ProblemsError: when the method is not known.
+
     """
     if found.quantisation is not None:
         return found
@@ -108,7 +116,9 @@ def _assemble(draft: Draft, outer: Fields, model_type: str) -> Architecture:
     _rotary_tables(draft, positions, model_type)
     tokens, vision_width = vision(draft, outer)
     kinds = {cache.kind.is_state for cache in draft.caches}
-    found = quantisation(fields) or (quantisation(outer) if outer.config is not fields.config else None)
+    found = quantisation(fields) or (
+        quantisation(outer) if outer.config is not fields.config else None
+    )
     if found is not None and fields.text("expert_dtype") == "fp4":
         found = found.model_copy(update={"expert_scheme": MXFP4})
     if found is not None and found.scheme == MXFP4 and model_type == "kimi_linear":
@@ -228,5 +238,3 @@ def _partial(fields: Fields) -> float:
     if dim and fields.optional("head_dim"):
         return min(1.0, dim / fields.size("head_dim"))
     return min(1.0, value)
-
-

@@ -63,9 +63,7 @@ def _attention(draft: Draft, layers: Layers) -> None:
     mult = fields.size("hc_mult")
     mixed = (2 + mult) * mult
     for _ in ("attention", "feed-forward"):
-        draft.add(
-            Part.MLP, "hc", rows(mixed), mult * draft.hidden, layers=layers, dtype=FLOAT32
-        )
+        draft.add(Part.MLP, "hc", rows(mixed), mult * draft.hidden, layers=layers, dtype=FLOAT32)
     draft.add(Part.HEAD, "hc_head", rows(mult), mult * draft.hidden, dtype=FLOAT32)
     draft.norms(2, layers)
 
@@ -119,9 +117,7 @@ def _compressed(draft: Draft, ratio: int, layers: Layers) -> None:
 
 def _compressor(draft: Draft, ratio: int, overlap: int, dim: int, layers: Layers) -> None:
     width = overlap * dim
-    draft.whole(
-        Part.ATTENTION, "attn.compressor", 2 * width, draft.hidden, layers, quantised=False
-    )
+    draft.whole(Part.ATTENTION, "attn.compressor", 2 * width, draft.hidden, layers, quantised=False)
     draft.add(Part.ATTENTION, "ape", rows(ratio), width, layers=layers, dtype=FLOAT32)
     draft.norms(1, layers, dim)
     draft.cache(

@@ -86,9 +86,7 @@ class Draft:
     ) -> None:
         """Add a linear layer split by its outputs."""
         self.widest = max(self.widest, sum(part.size for part in out))
-        self.add(
-            part, names, out, columns, shard=Shard.OUTPUT, layers=layers, linear=quantised
-        )
+        self.add(part, names, out, columns, shard=Shard.OUTPUT, layers=layers, linear=quantised)
         if bias:
             self.add(part, names, out, shard=Shard.OUTPUT, layers=layers)
 
@@ -127,12 +125,16 @@ class Draft:
     def norms(self, count: int, layers: Layers, size: int | None = None) -> None:
         """Add `count` norm vectors of `size` (the hidden size) per layer."""
         if count:
-            self.add(
-                Part.NORM, "norm", rows(size or self.hidden), layers=layers, copies=count
-            )
+            self.add(Part.NORM, "norm", rows(size or self.hidden), layers=layers, copies=count)
 
     def vector(
-        self, part: Part, size: int, layers: Layers, *, split: bool = False, dtype: str | None = None
+        self,
+        part: Part,
+        size: int,
+        layers: Layers,
+        *,
+        split: bool = False,
+        dtype: str | None = None,
     ) -> None:
         """Add a plain vector, split over ranks or whole."""
         shard = Shard.OUTPUT if split else Shard.NONE

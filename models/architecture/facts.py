@@ -79,7 +79,7 @@ def is_facts(record: Mapping[str, JsonValue]) -> bool:
 
 def config_of_facts(record: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return the configuration that a summary stands for."""
-    config = {
+    config: dict[str, JsonValue] = {
         name: value
         for name, value in record.items()
         if name not in _NOT_CONFIG and value is not None
@@ -90,26 +90,28 @@ def config_of_facts(record: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
             config.update({name: value for name, value in inner.items() if value is not None})
     classes = record.get("architectures")
     if "model_type" not in config and isinstance(classes, list) and classes:
-        found = _TYPE_OF_CLASS.get(str(classes[0]))
-        if found is not None:
-            config["model_type"] = found
-    if config.get("model_type") == "llama4_text" and "intermediate_size_mlp" not in config:
-        config.pop("layer_types", None)
+        config["model_type"] = _TYPE_OF_CLASS.get(str(classes[0]))
     _pattern(config, record.get("layer_pattern"))
     quantisation = record.get("quantization")
     if is_mapping(quantisation) and "quant_method" in quantisation:
         config["quantization_config"] = _quantisation(quantisation)
-    if "kv_lora_rank" in config and config.get("model_type") in (None, "mistral"):
+    _renamed(config)
+    return config
+
+
+def _renamed(config: dict[str, JsonValue]) -> None:
+    """Give fields that summaries write under one name the name of the model's own class."""
+    kind = config.get("model_type")
+    if "kv_lora_rank" in config and kind in (None, "mistral"):
         config["model_type"] = "mistral4"
-    if config.get("model_type") == "gemma4_text" and "num_experts" in config:
+    elif kind == "gemma4_text" and "num_experts" in config:
         config["enable_moe_block"] = True
-    if config.get("model_type") == "kimi_linear" and "n_shared_experts" in config:
+    elif kind == "kimi_linear" and "n_shared_experts" in config:
         config["num_shared_experts"] = config.pop("n_shared_experts")
-    if config.get("model_type") == "nemotron_h":
+    elif kind == "nemotron_h":
         shared = config.pop("shared_expert_intermediate_size", None)
         config["moe_shared_expert_intermediate_size"] = shared
         config["n_routed_experts"] = config.pop("num_experts", None)
-    return config
 
 
 def _pattern(config: dict[str, JsonValue], pattern: JsonValue) -> None:

@@ -75,9 +75,7 @@ def moe(draft: Draft, spec: Experts, layers: Layers) -> None:
         )
         if spec.bias:
             biased = Shard.OUTPUT if shard is Shard.OUTPUT else Shard.NONE
-            draft.add(
-                Part.EXPERTS, names, out, shard=biased, layers=layers, experts=spec.count
-            )
+            draft.add(Part.EXPERTS, names, out, shard=biased, layers=layers, experts=spec.count)
     _router(draft, spec, layers)
     if spec.latent:
         draft.whole(Part.ROUTER, spec.name + "fc1_latent_proj", inner, draft.hidden, layers)

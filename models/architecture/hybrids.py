@@ -79,9 +79,7 @@ def mamba2_of(fields: Fields, hidden: int, prefix: str = "mamba_") -> Mamba2:
     """Read Mamba 2 from the fields of hybrid models (`mamba_d_state` and so on)."""
     head_dim = fields.optional(prefix + "d_head", prefix + "head_dim")
     heads = fields.size(prefix + "n_heads", prefix + "num_heads")
-    inner = fields.optional(prefix + "d_ssm") or int(
-        fields.number(prefix + "expand", 2.0) * hidden
-    )
+    inner = fields.optional(prefix + "d_ssm") or int(fields.number(prefix + "expand", 2.0) * hidden)
     return Mamba2(
         inner=inner,
         heads=heads,
@@ -241,9 +239,7 @@ def jamba(draft: Draft) -> None:
     every, start = fields.size("expert_layer_period"), fields.count("expert_layer_offset")
     sparse = tuple(n for n in layers if count > 1 and n % every == start % every)
     size = fields.size("intermediate_size")
-    mlp(
-        draft, size, tuple(n for n in layers if n not in sparse), name="feed_forward."
-    )
+    mlp(draft, size, tuple(n for n in layers if n not in sparse), name="feed_forward.")
     if sparse:
         top_k = fields.size("num_experts_per_tok")
         moe(

@@ -32,9 +32,7 @@ def mamba1(draft: Draft, spec: Mamba1, layers: Layers) -> None:
     draft.column(part, name + "conv1d", rows(inner), spec.kernel, layers, quantised=False)
     if spec.conv_bias:
         draft.vector(part, inner, layers, split=True)
-    draft.column(
-        part, name + "in_proj", rows(inner, inner), draft.hidden, layers, bias=spec.bias
-    )
+    draft.column(part, name + "in_proj", rows(inner, inner), draft.hidden, layers, bias=spec.bias)
     draft.row(part, name + "x_proj", spec.rank + 2 * spec.state, inner, layers)
     draft.column(part, name + "dt_proj", rows(inner), spec.rank, layers, quantised=False)
     draft.vector(part, inner, layers, split=True)
@@ -47,9 +45,7 @@ def mamba1(draft: Draft, spec: Mamba1, layers: Layers) -> None:
     if spec.norms:
         draft.norms(1, layers, spec.rank)
         draft.norms(2, layers, spec.state)
-    state = State(
-        kernel=spec.kernel, conv_size=inner, heads=inner, head_elements=spec.state
-    )
+    state = State(kernel=spec.kernel, conv_size=inner, heads=inner, head_elements=spec.state)
     draft.state_cache(CacheKind.MAMBA1, layers, state)
 
 

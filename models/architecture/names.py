@@ -1,15 +1,15 @@
 """Which configuration a model's name means, as people, logs and hubs write it.
 
-Resolution, first that applies: a name of the table or of the configurations given, exactly (case and
-punctuation do not matter); a hub id written inside the text; the longest known short name (the part
-after the slash) that the text contains. Pure: the table is `catalog/model_aliases.yaml`, read by
+Resolution, first that applies: a name of the table or of the configurations given, exactly (case
+and punctuation do not matter); a hub id written in the text; the longest known short name (the
+part after the slash) that the text contains. Pure: the table is `catalog/model_aliases.yaml`, read by
 whoever calls.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from models.architecture.facts import config_of_facts, is_facts
 from models.architecture.fields import is_mapping
@@ -25,7 +25,7 @@ class Alias(Model):
     names: tuple[str, ...] = ()
     like: str | None = None
     configuration: dict[str, JsonValue] | None = None
-    changes: dict[str, JsonValue] = {}
+    changes: dict[str, JsonValue] = Field(default_factory=dict)
     source: str
 
 

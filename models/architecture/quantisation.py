@@ -129,9 +129,7 @@ def _fbgemm(fields: Fields, method: str) -> Quantisation:
 
 
 def _mxfp4(fields: Fields, method: str) -> Quantisation:
-    return Quantisation(
-        method=method, scheme=MXFP4, ignored=_ignored(fields), experts_only=True
-    )
+    return Quantisation(method=method, scheme=MXFP4, ignored=_ignored(fields), experts_only=True)
 
 
 def _bitsandbytes(fields: Fields, method: str) -> Quantisation:
@@ -148,9 +146,7 @@ def _wna16(fields: Fields, method: str) -> Quantisation:
         fields.wrong("bits, group_size", [bits, size], "2, 3, 4 or 8 bits; a group or -1")
         return Quantisation(method=method, scheme=NONE)
     zero_points = method.lower() == "awq" or not fields.flag("sym", default=True)
-    scheme = Scheme(
-        kind=SchemeKind.WNA16, bits=bits, group=max(0, size), zero_points=zero_points
-    )
+    scheme = Scheme(kind=SchemeKind.WNA16, bits=bits, group=max(0, size), zero_points=zero_points)
     return Quantisation(method=method, scheme=scheme, ignored=_ignored(fields))
 
 
@@ -233,9 +229,7 @@ def _compressed_scheme(fields: Fields, name: str, group: Mapping[str, JsonValue]
         return INT8_CHANNEL
     if kind == "int" and isinstance(bits, int) and bits in (2, 3, 4, 8):
         symmetric = weights.get("symmetric") is not False
-        return Scheme(
-            kind=SchemeKind.WNA16, bits=bits, group=group_size, zero_points=not symmetric
-        )
+        return Scheme(kind=SchemeKind.WNA16, bits=bits, group=group_size, zero_points=not symmetric)
     fields.wrong(f"config_groups.{name}.weights", dict(weights), "int or float of 2 to 8 bits")
     return NONE
 

@@ -58,9 +58,7 @@ def _gemma4_attention(draft: Draft, spec: Attention, numbers: Layers, own: Layer
     borrowers = tuple(number for number in numbers if number not in own)
     if borrowers:
         size = spec.heads * spec.head_dim
-        draft.column(
-            Part.ATTENTION, "self_attn.q_proj", rows(size), draft.hidden, borrowers
-        )
+        draft.column(Part.ATTENTION, "self_attn.q_proj", rows(size), draft.hidden, borrowers)
         draft.row(Part.ATTENTION, "self_attn.o_proj", draft.hidden, size, borrowers)
         draft.norms(1, borrowers, spec.head_dim)
 
@@ -97,9 +95,7 @@ def _gemma4_feed_forward(draft: Draft, layers: Layers, own: Layers) -> None:
 def gpt_oss(draft: Draft) -> None:
     """gpt-oss: sinks, biases everywhere, alternating windows."""
     fields = draft.fields
-    style = Style(
-        qkv_bias=True, o_bias=True, sinks=True, windowed=lambda layer: layer % 2 == 0
-    )
+    style = Style(qkv_bias=True, o_bias=True, sinks=True, windowed=lambda layer: layer % 2 == 0)
     mixed_attention(draft, style)
     spec = replace(experts_of(fields), bias=True, router_bias=True)
     moe(draft, spec, everywhere(fields))

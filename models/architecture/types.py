@@ -227,8 +227,10 @@ class Architecture(Model):
 
     `intermediate_width` is the widest intermediate result per token (elements); `heads` the query
     heads; `top_k` experts per token. `vision_tokens` is the encoder's largest item (0 without an
-    encoder) and `vision_width` the elements that its layer holds per token of it. `index_top_k` positions are chosen by sparse attention's indexer. `incomplete` names
-    fields whose absence leaves the weights unknown, though not the caches. `notes` say what was taken from a class default.
+    encoder) and `vision_width` the elements that its layer holds per token of it. `index_top_k`
+    positions are chosen by sparse attention's indexer. `incomplete` names fields whose absence
+    leaves the weights unknown, though not the caches. `notes` say what was taken from a class
+    default.
     """
 
     model_type: str

@@ -6,12 +6,16 @@ usual fields by the usual formula, and a note says so. A tower without fields is
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final, TypeGuard
 
 from pydantic import JsonValue
 
 from models.architecture.draft import Draft, Layers, rows
 from models.architecture.fields import Fields
 from models.architecture.types import Part, Rows, Shard, Weight
+
+
+_LARGEST_SIDE: Final = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +56,7 @@ def vision(draft: Draft, config: Fields) -> tuple[int, int]:
     tokens = _largest_item(config.config, section, tower)
     size = section.get("image_size")
     patches = tokens * tower.merged
-    if isinstance(size, int) and size > 0:
+    if _is_size(size):
         patches = (size // tower.patch) ** 2
     return tokens, max(1, patches // tokens) * (tower.intermediate + 4 * tower.hidden)
 
@@ -82,11 +86,15 @@ def _tower(fields: Fields) -> Tower | None:
         channels=fields.optional("in_channels", "num_channels", "in_chans") or 3,
         temporal=fields.optional("temporal_patch_size") or 1,
         positions=positions,
-        merged=side * side if isinstance(side, int) and side > 0 else 1,
+        merged=side * side if _is_size(side) else 1,
         gated=gated,
         biased=not gated,
         heads=fields.optional("num_heads", "num_attention_heads", "vt_num_attention_heads") or 1,
     )
+
+
+def _is_size(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < _LARGEST_SIDE
 
 
 def _blocks(draft: Draft, tower: Tower, numbers: Layers, *, split: bool) -> None:
@@ -151,10 +159,9 @@ def _largest_item(
     for source in (config, section):
         for name in ("vision_soft_tokens_per_image", "mm_tokens_per_image", "image_seq_length"):
             stated = source.get(name)
-            if isinstance(stated, int) and stated > 0:
+            if _is_size(stated):
                 return stated
     size = section.get("image_size")
-    if isinstance(size, int) and size > 0:
+    if _is_size(size):
         return max(1, (size // tower.patch) ** 2 // tower.merged)
     return 16384
-

@@ -14,7 +14,8 @@ from models.base import Model
 from models.contract import EngineContract, SizeDefaults
 
 Release = tuple[int, int]
-UNKNOWN_RELEASE: Final[Release] = (0, 11)
+_MAIN_BRANCH: Release = (0, 31)
+UNKNOWN_RELEASE: Release = (0, 11)
 """Assumed where a run does not say its version: the middle of what the runs in the data used."""
 
 
@@ -30,8 +31,8 @@ class Behaviour(Model):
     states have their own KV groups. `padded_mxfp4`: MXFP4 experts are padded on Hopper.
     `prefill_checkpoints`: a state aligned with prefix caching takes one block more.
     `counts_communication`: the profile sees NCCL's buffers. `sampler` `sorts` whole rows of logits
-    for top-k and top-p, or does it in a fused kernel. `keeps_load_cache`: the profile counts what the
-    allocator still holds from loading.
+    for top-k and top-p, or does it in a fused kernel. `keeps_load_cache`: the profile counts what
+    the allocator still holds from loading. `runner_floor`: the second model runner's own buffers.
     """
 
     release: tuple[int, int]
@@ -50,6 +51,7 @@ class Behaviour(Model):
     counts_communication: bool
     sampler: Literal["sorts", "fused"]
     keeps_load_cache: bool
+    runner_floor: bool
     utilization: Annotated[float, Field(gt=0, le=1)]
     sizes: tuple[SizeDefaults, ...]
 
@@ -70,9 +72,7 @@ _SIZES_V1: Final = (
     ),
     SizeDefaults(min_memory_gib=0, max_num_batched_tokens=2048, max_num_seqs=256),
 )
-_SIZES_V0: Final = (
-    SizeDefaults(min_memory_gib=0, max_num_batched_tokens=2048, max_num_seqs=256),
-)
+_SIZES_V0: Final = (SizeDefaults(min_memory_gib=0, max_num_batched_tokens=2048, max_num_seqs=256),)
 
 
 def _patch(text: str | None) -> int:
@@ -80,21 +80,57 @@ def _patch(text: str | None) -> int:
     return int(found[1]) if found else 0
 
 
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_BY_MONTH: Final[tuple[tuple[tuple[int, int], Release], ...]] = (
+    ((2026, 11), (0, 33)),
+    ((2026, 10), (0, 31)),
+    ((2026, 9), (0, 30)),
+    ((2026, 8), (0, 28)),
+    ((2026, 7), (0, 26)),
+    ((2026, 6), (0, 24)),
+    ((2026, 5), (0, 21)),
+    ((2026, 4), (0, 19)),
+    ((2026, 3), (0, 18)),
+    ((2026, 2), (0, 16)),
+    ((2026, 1), (0, 14)),
+)
+"""The release that was newest in a month: for forks and builds of the main branch that say when
+they were made. Approximate by a release."""
+
+
 def release_of(text: str | None) -> Release | None:
-    """Return (major, minor) of a version as people write it (`~0.8 (Apr 2025)`), or None."""
-    found = re.search(r"(\d+)\.(\d+)", text or "")
+    """Return (major, minor) of a version as people write it (`~0.8 (Apr 2025)`), or None.
+
+    A fork or a build of the main branch with a date of 2026 goes by its date: its number is that of
+    a base long left behind.
+    """
+    plain = (text or "").lower()
+    if re.search(r"fork|main|dev", plain):
+        dated = _by_date(plain)
+        if dated is not None:
+            return dated
+    found = re.search(r"(\d+)\.(\d+)", plain)
     if found is None:
         return None
     release = int(found[1]), int(found[2])
-    return None if release == (0, 1) and "dev" in (text or "") else release
+    return None if release == (0, 1) and "dev" in plain else release
+
+
+def _by_date(plain: str) -> Release | None:
+    found = re.search(r"([a-z]{3})[a-z]* (20\d\d)", plain)
+    if found is None or found[1] not in _MONTHS:
+        return None
+    date = int(found[2]), _MONTHS.index(found[1]) + 1
+    return next((release for since, release in _BY_MONTH if date >= since), None)
 
 
 def behaviour_of(version: str | None) -> Behaviour:
     """Return the behaviour of a release; an unknown one is assumed, and says so."""
-    stated = release_of(version)
+    stated: Release | None = release_of(version)
     if stated is None and version is not None and ("dev" in version or "main" in version):
-        stated = (0, 31)
-    release = stated or UNKNOWN_RELEASE
+        stated = _MAIN_BRANCH
+    release: Release = UNKNOWN_RELEASE if stated is None else stated
+    full: tuple[int, int, int] = (*release, _patch(version))
     words = version or ""
     first_engine = release < (0, 8) or (release < (0, 11) and "V0" in words)
     return Behaviour(
@@ -111,9 +147,10 @@ def behaviour_of(version: str | None) -> Behaviour:
         hybrid_groups=release >= (0, 10),
         padded_mxfp4=release < (0, 22),
         prefill_checkpoints=release >= (0, 32),
-        counts_communication=(*release, _patch(version)) >= (0, 2, 5),
+        counts_communication=full >= (0, 2, 5),
         sampler="fused" if release >= (0, 16) else "sorts",
-        keeps_load_cache=(0, 2, 5) <= (*release, _patch(version)) < (0, 5, 0),
+        runner_floor=release >= (0, 31),
+        keeps_load_cache=(0, 2, 5) <= full < (0, 5, 0),
         utilization=0.92 if release >= (0, 21) else 0.9,
         sizes=_SIZES_V0 if first_engine else _SIZES_V1 if release < (0, 20) else _SIZES_NOW,
     )

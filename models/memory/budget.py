@@ -16,6 +16,7 @@ def budget(request: BudgetRequest, fitted: Fitted = FITTED) -> Budget:
 
     Raises:
         ProblemsError: when `quantization` names a method that is not known.
+
     """
     taken = measure(request, fitted)
     hard = [*taken.refusals, *byte_refusals(taken)]
@@ -39,7 +40,7 @@ def _result(taken: Measure, verdict: Verdict, hard: list[Refusal]) -> Budget:
     missing = request.architecture.incomplete
     reasons = [refusal.reason + "; " + refusal.mend for refusal in hard]
     if missing:
-        reasons.append("the weights cannot be counted: config.json lacks " + ", ".join(missing))
+        reasons.append("the weights cannot be counted, missing: " + ", ".join(missing))
     kv, low = taken.kv_bytes, taken.kv_low_bytes
     return Budget(
         verdict=verdict,
@@ -69,7 +70,8 @@ def _result(taken: Measure, verdict: Verdict, hard: list[Refusal]) -> Budget:
 
 
 def _longest(taken: Measure, kv: int) -> int:
-    limit = taken.request.architecture.max_positions or taken.resolved.max_model_len
+    length = taken.resolved.max_model_len
+    limit = max(taken.request.architecture.max_positions or length, length)
     return taken.plan.longest(kv, limit)
 
 

@@ -22,6 +22,8 @@ class Fitted:
     """The same of a vision encoder's layer."""
     activation_floor: float
     """What a step takes beside: attention workspaces, masks, block tables."""
+    runner_floor: float
+    """And what the second model runner (from 0.31) takes beside: one run says so."""
     context_first: float
     """Non-torch memory of one GPU with the first engine (to 0.7)."""
     context: float
@@ -40,6 +42,8 @@ class Fitted:
     """How far below the estimate the KV memory may lie: the part that does not scale."""
     bound_share: float
     """And the share of what is estimated (activation, non-torch, graphs)."""
+    bound_layer: float
+    """And the share of an activation peak that a layer or an encoder sets, not the sampler."""
     bound_assumed: float
     """And the share of the weights where the quantisation is only named, not described."""
     bound_oldest: float
@@ -51,24 +55,26 @@ class Fitted:
 
 
 FITTED: Final = Fitted(
-    sampler_sorts=9.65,
-    sampler_fused=5.0,
+    sampler_sorts=9.6,
+    sampler_fused=5.2,
     layer_copies=1.25,
     encoder_copies=1.6,
     activation_floor=0.05,
-    context_first=0.05,
-    context=0.15,
-    communication=0.42,
-    load_cache_share=0.35,
+    runner_floor=0.6,
+    context_first=0.03,
+    context=0.13,
+    communication=0.41,
+    load_cache_share=0.4,
     graph_base=0.15,
     graph_per_layer_mib=12.0,
-    context_rocm=1.8,
-    bound=1.15,
-    bound_share=0.05,
-    bound_assumed=0.2,
-    bound_oldest=1.1,
-    bound_tower=0.7,
-    bound_hybrid=5.0,
+    context_rocm=2.35,
+    bound=1.05,
+    bound_share=0.04,
+    bound_layer=0.15,
+    bound_assumed=0.3,
+    bound_oldest=1.2,
+    bound_tower=0.9,
+    bound_hybrid=5.5,
 )
 
 CONTEXT_RESERVE_GIB: Final = 0.2

@@ -50,9 +50,7 @@ def pool_bytes(groups: Sequence[Group], held: range) -> int:
 def group_pages(pages: Sequence[Page], *, packed: bool) -> tuple[Group, ...]:
     """Return the groups of a model's pages."""
     if _uniform(pages):
-        return (
-            Group(pages=tuple(pages), layers=tuple(page.layers for page in pages)),
-        )
+        return (Group(pages=tuple(pages), layers=tuple(page.layers for page in pages)),)
     if packed:
         return _packed(pages)
     return _cut(_one_page(pages))

@@ -48,7 +48,7 @@ class CachePlan:
         return max(0, kv_bytes // self.block_bytes)
 
     def usable(self, kv_bytes: int) -> int:
-        """Return the bytes that the start-up check compares with: less one block where it is held."""
+        """Return the bytes that the start-up check compares with: one held block less."""
         return kv_bytes - (self.block_bytes if self.request.behaviour.null_block else 0)
 
     def concurrency(self, blocks: int) -> float:

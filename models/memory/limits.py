@@ -7,6 +7,7 @@ from models.memory.constants import CONTEXT_RESERVE_GIB
 from models.memory.measure import Measure
 from models.memory.refusals import Refusal
 
+
 def byte_refusals(taken: Measure) -> Iterator[Refusal]:
     """Yield what stands against a start because of bytes."""
     kv, plan = taken.kv_bytes, taken.plan
@@ -53,7 +54,7 @@ def _states(taken: Measure) -> Iterator[Refusal]:
 
 
 _GRAPH_SLACK_GIB = 0.3
-"""GiB beside the budget that capturing needs where its estimate is inside: it falls short by some."""
+"""GiB beside the budget that capturing needs where its estimate, too low, is inside."""
 
 
 def _graphs_outside(taken: Measure) -> Iterator[Refusal]:

@@ -11,6 +11,7 @@ from models.memory.refusals import Refusal, refusals
 from models.memory.request import BudgetRequest, Resolved, resolve
 from models.memory.terms import activation_gib, cuda_graph_gib, non_torch_gib, slack_gib
 from models.memory.weights import Rank, weight_bytes
+from models.problems import ProblemsError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,10 +43,7 @@ class Measure:
 
 def measure(request: BudgetRequest, fitted: Fitted = FITTED) -> Measure:
     """Evaluate a request once."""
-    quantisation = request.arguments.quantization
-    if quantisation is not None and request.architecture.quantisation is None:
-        changed = with_quantisation(request.architecture, quantisation)
-        request = request.model_copy(update={"architecture": changed})
+    request = _quantised(request)
     resolved = resolve(request)
     plan = cache_plan(request, resolved)
     requested = math.ceil(request.card.memory_gib * GIB * resolved.utilization) / GIB
@@ -64,7 +62,7 @@ def measure(request: BudgetRequest, fitted: Fitted = FITTED) -> Measure:
         # Scaled to the stage whose block is widest, so that blocks come out right for all.
         room = (requested - weights - over) * GIB
         kv = _scaled(int(room), plan, stage)
-        slack = slack_gib(request, weights, over, fitted)
+        slack = slack_gib(request, resolved, weights, over, fitted)
         low = _scaled(int(room - slack * GIB), plan, stage)
     found = [*refusals(request, resolved)]
     return Measure(
@@ -80,6 +78,19 @@ def measure(request: BudgetRequest, fitted: Fitted = FITTED) -> Measure:
         kv_low_bytes=low,
         refusals=tuple(found),
     )
+
+
+def _quantised(request: BudgetRequest) -> BudgetRequest:
+    """Apply `--quantization`; one that is not known leaves the weights unknown, not the cache."""
+    method, found = request.arguments.quantization, request.architecture
+    if method is None or found.quantisation is not None:
+        return request
+    try:
+        changed = with_quantisation(found, method)
+    except ProblemsError:
+        missing = (*found.incomplete, f"the bits of quantisation {method!r}")
+        changed = found.model_copy(update={"incomplete": missing})
+    return request.model_copy(update={"architecture": changed})
 
 
 def _scaled(room: int, plan: CachePlan, stage: int) -> int:

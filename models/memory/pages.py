@@ -185,9 +185,7 @@ def pages(request: BudgetRequest, resolved: Resolved) -> tuple[Page, ...]:
     result: list[Page] = []
     for cache in found.caches:
         if cache.state is not None:
-            own = state_bytes(
-                cache.state, asked.tensor, resolved.dtype, asked.speculative_tokens
-            )
+            own = state_bytes(cache.state, asked.tensor, resolved.dtype, asked.speculative_tokens)
             size = padded if found.is_hybrid else own
             result.append(
                 Page(
@@ -208,9 +206,7 @@ def _attention_page(
     cache: CacheLayers, block: int, request: BudgetRequest, resolved: Resolved
 ) -> Page:
     tokens = cache.block or block
-    size = max(1, tokens // cache.compress) * entry_bytes(
-        cache, request.arguments.tensor, resolved
-    )
+    size = max(1, tokens // cache.compress) * entry_bytes(cache, request.arguments.tensor, resolved)
     if cache.alignment:
         size = -(-size // cache.alignment) * cache.alignment
     windowed = request.behaviour.hybrid_groups or cache.kind is CacheKind.MLA_SLIDING
@@ -234,5 +230,3 @@ def merged(found: tuple[Page, ...]) -> list[Page]:
         layers = page.layers if before is None else (*before.layers, *page.layers)
         result[key] = replace(page, layers=layers)
     return list(result.values())
-
-

@@ -8,6 +8,8 @@ quantisation groups (VLLM-03), compute capability by dtype, KV cache dtype and m
 
 from collections.abc import Iterator
 
+from pydantic import Field
+
 from models.accelerators import capability
 from models.architecture import (
     Architecture,
@@ -23,14 +25,16 @@ from models.memory.constants import CONTEXT_RESERVE_GIB
 from models.memory.dtypes import known_cache_dtype
 from models.memory.request import BudgetRequest, Resolved
 
+Setting = int | float | str | bool
+
 
 class Refusal(Model):
-    """One reason with the setting that mends it: `mend` in words, `settings` as names and values."""
+    """One reason with what mends it: `mend` in words, `settings` as names and values."""
 
     rule: str
     reason: str
     mend: str
-    settings: dict[str, int | float | str | bool] = {}
+    settings: dict[str, Setting] = Field(default_factory=dict)
 
 
 def refusals(request: BudgetRequest, resolved: Resolved) -> tuple[Refusal, ...]:
@@ -159,7 +163,7 @@ def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusa
     found = request.architecture
     method = found.quantisation.method if found.quantisation is not None else None
     engine_name = request.quantization_names.get(method or "", method)
-    wanted = (
+    wanted: tuple[tuple[str, str | None, str, dict[str, Setting]], ...] = (
         ("this engine release", least.engine, "use an older release or a newer card", {}),
         (
             f"dtype {resolved.dtype}",
@@ -229,5 +233,3 @@ def _caching(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
             reason="a model of recurrent layers only has no KV blocks to size",
             mend="leave out --block-size",
         )
-
-

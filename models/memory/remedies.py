@@ -9,15 +9,12 @@ from models.memory.measure import Measure, measure
 from models.memory.refusals import Refusal
 from models.memory.request import Arguments, BudgetRequest
 from models.memory.result import Remedy
-from models.problems import ProblemsError
 
 _AT_MOST = 5
 _LENGTH_STEP = 256
 
 
-def remedies(
-    taken: Measure, hard: Sequence[Refusal], fitted: Fitted
-) -> tuple[Remedy, ...]:
+def remedies(taken: Measure, hard: Sequence[Refusal], fitted: Fitted) -> tuple[Remedy, ...]:
     """Return changes that make it fit, cheapest first; a refusal's own mend comes before them."""
     stated = [
         Remedy(text=refusal.mend, settings=refusal.settings)
@@ -43,10 +40,7 @@ _BYTES = frozenset({"no-memory", "mamba-blocks", "cuda-graphs", "one-request"})
 
 
 def _fits(request: BudgetRequest, fitted: Fitted) -> bool:
-    try:
-        changed = measure(request, fitted)
-    except ProblemsError:
-        return False
+    changed = measure(request, fitted)
     if changed.kv_bytes is None or changed.refusals:
         return False
     return not any(byte_refusals(changed))
@@ -59,15 +53,11 @@ def _candidates(taken: Measure) -> Iterator[tuple[Remedy, BudgetRequest]]:
     kv = taken.kv_bytes or 0
     longest = taken.plan.longest(kv, resolved.max_model_len) // _LENGTH_STEP * _LENGTH_STEP
     if longest >= _LENGTH_STEP:
-        yield _change(
-            request, f"set max_model_len to {longest}", {"max_model_len": longest}
-        )
+        yield _change(request, f"set max_model_len to {longest}", {"max_model_len": longest})
     if not taken.plan.has_states or taken.blocks < resolved.max_num_seqs:
         fewer = max(1, min(resolved.max_num_seqs // 4, 64))
         if fewer < resolved.max_num_seqs:
-            yield _change(
-                request, f"set max_num_seqs to {fewer}", {"max_num_seqs": fewer}
-            )
+            yield _change(request, f"set max_num_seqs to {fewer}", {"max_num_seqs": fewer})
     if resolved.cache_dtype == "auto" and request.card.capability >= (8, 9):
         yield _change(request, "keep the KV cache in FP8", {"kv_cache_dtype": "fp8"})
     most = int(100 * (1 - CONTEXT_RESERVE_GIB / request.card.memory_gib)) / 100

@@ -73,7 +73,7 @@ class BudgetRequest(Model):
     arguments: Arguments = Arguments()
     n_gpus: PositiveInt | None = None
     minimum: MinimumCapability | None = None
-    quantization_names: dict[str, str] = {}
+    quantization_names: dict[str, str] = Field(default_factory=dict)
 
     @classmethod
     def of(
@@ -150,9 +150,7 @@ def resolve(request: BudgetRequest) -> Resolved:
     state_only = all(cache.kind.is_state for cache in found.caches)
     caching = asked.enable_prefix_caching
     if caching is None:
-        caching = not state_only and (
-            not found.is_hybrid or behaviour.mamba_prefix_mode == "align"
-        )
+        caching = not state_only and (not found.is_hybrid or behaviour.mamba_prefix_mode == "align")
     return Resolved(
         max_model_len=length,
         utilization=asked.gpu_memory_utilization or behaviour.utilization,

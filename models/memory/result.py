@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from pydantic import Field
+
 from models.base import Model
 from models.memory.kvcache import CacheGroup
 
@@ -23,7 +25,7 @@ class Remedy(Model):
     """A change that makes it fit: in words, and as engine settings."""
 
     text: str
-    settings: dict[str, int | float | str | bool] = {}
+    settings: dict[str, int | float | str | bool] = Field(default_factory=dict)
 
 
 class Budget(Model):

@@ -15,10 +15,17 @@ _CAPTURE_LIMIT = 512
 _CAPTURE_LIMIT_FIRST = 256
 
 
-def activation_gib(
-    request: BudgetRequest, resolved: Resolved, fitted: Fitted = FITTED
-) -> float:
+def activation_gib(request: BudgetRequest, resolved: Resolved, fitted: Fitted = FITTED) -> float:
     """Return the peak of activations in GiB on one GPU."""
+    floor = fitted.activation_floor
+    if request.behaviour.runner_floor:
+        floor += fitted.runner_floor
+    sampler, other = _peaks(request, resolved, fitted)
+    return max(sampler, other) + floor
+
+
+def _peaks(request: BudgetRequest, resolved: Resolved, fitted: Fitted) -> tuple[float, float]:
+    """Return the sampler's peak, and the larger of a layer's and the encoder's, in GiB."""
     found = request.architecture
     sequences = min(resolved.max_num_seqs, resolved.batched_tokens)
     sorts = request.behaviour.sampler == "sorts"
@@ -29,7 +36,7 @@ def activation_gib(
     if found.vision_tokens and not request.arguments.language_model_only:
         tokens = max(resolved.batched_tokens, found.vision_tokens)
         encoder = fitted.encoder_copies * tokens * found.vision_width * 2
-    return max(sampler, layer, encoder) / GIB + fitted.activation_floor
+    return sampler / GIB, max(layer, encoder) / GIB
 
 
 def _per_token(request: BudgetRequest) -> float:
@@ -44,9 +51,7 @@ def _per_token(request: BudgetRequest) -> float:
     return max(dense, mixed)
 
 
-def non_torch_gib(
-    request: BudgetRequest, weights_gib: float, fitted: Fitted = FITTED
-) -> float:
+def non_torch_gib(request: BudgetRequest, weights_gib: float, fitted: Fitted = FITTED) -> float:
     """Return the memory outside PyTorch on one GPU in GiB: context, libraries, communication.
 
     Releases that took the peak from the driver counted what the allocator kept after loading.
@@ -62,14 +67,19 @@ def non_torch_gib(
 
 
 def slack_gib(
-    request: BudgetRequest, weights_gib: float, over_gib: float, fitted: Fitted = FITTED
+    request: BudgetRequest,
+    resolved: Resolved,
+    weights_gib: float,
+    over_gib: float,
+    fitted: Fitted = FITTED,
 ) -> float:
     """Return how far the KV memory may lie below the estimate, one-sided at 99 %, in GiB.
 
     `over_gib` is what is estimated beside the weights. What is known worst makes it wider: a
     quantisation that is named but not described, the oldest releases on several GPUs, towers beside
-    the text part, graphs of hybrid models.
+    the text part, graphs of hybrid models, peaks that the sampler does not set.
     """
+    sampler, other = _peaks(request, resolved, fitted)
     found = request.architecture
     assumed = found.quantisation is not None and found.quantisation.online
     ranks = request.arguments.tensor * request.arguments.pipeline
@@ -78,6 +88,7 @@ def slack_gib(
     return (
         fitted.bound
         + fitted.bound_share * over_gib
+        + fitted.bound_layer * (other if other > sampler else 0.0)
         + (fitted.bound_assumed * assumed + fitted.bound_oldest * oldest) * weights_gib
         + fitted.bound_tower * found.multimodal
         + fitted.bound_hybrid * (graphs and found.is_hybrid)
@@ -93,9 +104,7 @@ def captured_sizes(resolved: Resolved, behaviour: Behaviour) -> int:
     return min(3, largest) + below + max(0, largest - 256) // 16
 
 
-def cuda_graph_gib(
-    request: BudgetRequest, resolved: Resolved, fitted: Fitted = FITTED
-) -> float:
+def cuda_graph_gib(request: BudgetRequest, resolved: Resolved, fitted: Fitted = FITTED) -> float:
     """Return what CUDA graphs take on one GPU in GiB; 0 when they are off."""
     if resolved.eager:
         return 0.0

@@ -8,7 +8,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from models.architecture import Architecture, CacheKind, Part, Rows, Scheme, SchemeKind, Shard, Weight
+from models.architecture import (
+    Architecture,
+    CacheKind,
+    Part,
+    Rows,
+    Scheme,
+    SchemeKind,
+    Shard,
+    Weight,
+)
 from models.architecture.quantisation import NONE, scheme_of
 from models.memory.dtypes import DTYPE_BYTES
 
@@ -124,9 +133,7 @@ def _copies(weight: Weight, held: range, rank: Rank, found: Architecture) -> int
     return weight.copies
 
 
-def _schemes(
-    found: Architecture, weight: Weight, held: range
-) -> Iterable[tuple[int, Scheme]]:
+def _schemes(found: Architecture, weight: Weight, held: range) -> Iterable[tuple[int, Scheme]]:
     """Yield how many of the weight's layers on this stage are stored by which scheme."""
     if weight.derived_from is not None and found.quantisation is None:
         return

@@ -54,7 +54,7 @@ def _denies(policy: Manifest) -> bool:
 def inject_no_engine(placed: Placed, context: Context) -> Iterator[Breach]:
     """QOS-01, for namespaces that are not this project's."""
     manifest = placed.manifest
-    if manifest.fragment or is_house(manifest.namespace) or not _runs_engines(manifest):
+    if manifest.fragment or not _runs_engines(manifest) or is_house(manifest.namespace):
         return
     for namespace in placed.stack.of_kind("Namespace"):
         if namespace.name != manifest.namespace:

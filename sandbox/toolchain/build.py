@@ -111,7 +111,8 @@ def _module_dir(tool: Tool, cwd: Path, go: Path) -> str:
 
 
 def _environ() -> dict[str, str]:
-    return {**os.environ, **BUILD_ENV}
+    # GOROOT would make one Go use the standard library of another.
+    return {**os.environ, **BUILD_ENV, "GOROOT": ""}
 
 
 def _run(argv: list[str], cwd: Path, out: int) -> None:

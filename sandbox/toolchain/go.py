@@ -25,7 +25,7 @@ def required_version(go_mods: Iterable[Path] | None = None) -> Version:
 
 def version_of(go: Path) -> Version | None:
     """Return what `go version` prints as a version; None if it prints none or cannot run."""
-    environ = os.environ | {"GOTOOLCHAIN": "local"}
+    environ = os.environ | {"GOTOOLCHAIN": "local", "GOROOT": ""}
     try:
         done = subprocess.run(
             [go, "version"], capture_output=True, text=True, check=False, env=environ

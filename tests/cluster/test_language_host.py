@@ -22,6 +22,10 @@ pytestmark = [pytest.mark.engine, pytest.mark.timeout(60)]
 HOST = PROJECT_ROOT / "sandbox" / "language_host.py"
 
 
+def _to_bytes(message: Message) -> bytes:
+    return message.SerializeToString()
+
+
 class Running:
     """A host that was started as the engine starts it, and a channel to it."""
 
@@ -41,7 +45,7 @@ class Running:
         """Make one call of the LanguageRuntime service."""
         method: grpc.UnaryUnaryMultiCallable[Message, Message] = self.channel.unary_unary(
             f"/pulumirpc.LanguageRuntime/{name}",
-            request_serializer=Message.SerializeToString,
+            request_serializer=_to_bytes,
             response_deserializer=answer.FromString,
         )
         return method(request, timeout=20, wait_for_ready=True)

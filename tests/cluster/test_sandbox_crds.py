@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from sandbox import crds
+from sandbox import crd_text, crds
 from sandbox.crds import CrdLock, CrdVersion
 from sandbox.errors import SandboxError
 from sandbox.kube import Object
@@ -38,7 +38,7 @@ LOCK = CrdLock(
     url="https://example.invalid/widgets.yaml",
     ref="v1.0.0",
     sha256=hashlib.sha256(TEXT).hexdigest(),
-    spec_sha256=crds.spec_digest({"spec": SPEC}),
+    spec_sha256=crd_text.spec_digest({"spec": SPEC}),
 )
 
 
@@ -94,13 +94,13 @@ def test_a_download_with_other_content_is_refused(tmp_path: Path) -> None:
 def test_a_chart_template_gives_the_definition_without_its_template_lines() -> None:
     """Some upstream files are Helm templates that hold several definitions."""
     chart = b"{{- if .Values.crds }}\n" + TEXT + b"\n---\nkind: Other\n{{- end }}\n"
-    assert [crd["spec"] for crd in crds.parse(chart, chart=True)] == [SPEC]
+    assert [crd["spec"] for crd in crd_text.parse(chart, chart=True)] == [SPEC]
 
 
 def test_yaml_that_only_older_readers_take_for_more_than_text_stays_text() -> None:
     """Kubernetes reads `=` and dates as strings; PyYAML would not."""
     text = b"kind: CustomResourceDefinition\nspec: {enum: [=, '!='], since: 2024-01-02}\n"
-    (crd,) = crds.parse(text, chart=False)
+    (crd,) = crd_text.parse(text, chart=False)
     assert crd["spec"] == {"enum": ["=", "!="], "since": "2024-01-02"}
 
 

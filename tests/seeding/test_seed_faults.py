@@ -49,6 +49,8 @@ class _Body:
     def read(self, amount: int) -> bytes:
         if self.at and self.fault == "cut":
             raise ResponseStreamingError(error="connection reset")
+        if self.fault == "strange":
+            raise SystemExit
         if self.at and self.fault == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         block = self.content[self.at : self.at + amount]
@@ -167,3 +169,22 @@ def test_a_failed_run_publishes_nothing(tmp_path: Path, faults: list[str]) -> No
     assert (target / "current").is_symlink() == published
     for name, content in FILES.items() if published else ():
         assert (target / "current" / name).read_bytes() == content
+
+
+def test_an_error_that_no_handler_knows_publishes_nothing(tmp_path: Path) -> None:
+    """A chunk that ended without its bytes is a hole of zeros in a file of the right size."""
+    target = tmp_path / "tiny"
+    assert _run(target, FILES, ["fine", "strange"], parallel=1) == 99
+    assert not (target / "r1").exists()
+    assert _run(target, FILES, [], parallel=1) == 0
+
+
+def test_a_file_that_left_the_source_is_not_published(tmp_path: Path) -> None:
+    """Two sets of shards in one directory would both be loaded by an engine."""
+    target = tmp_path / "tiny"
+    assert _run(target, FILES, ["fine", "killed"], parallel=1) == -signal.SIGKILL
+    assert (target / "r1.partial" / "files" / "a.json").exists()
+    fewer = {name: content for name, content in FILES.items() if name != "a.json"}
+    assert _run(target, fewer, [], parallel=1) == 0
+    assert not (target / "r1" / "a.json").exists()
+    assert (target / "r1" / "one.safetensors").read_bytes() == FILES["one.safetensors"]

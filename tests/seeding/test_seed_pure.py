@@ -204,29 +204,34 @@ def test_a_write_that_is_forbidden_is_a_configuration_error(tmp_path: Path) -> N
     assert tmp_path.exists()
 
 
-def test_only_one_of_many_gets_the_lock(tmp_path: Path) -> None:
-    """Every waiter of a stale lock sees it at the same moment."""
+@pytest.mark.parametrize(("waiters", "guarded"), [(6, False), (1, True)])
+def test_only_one_of_many_takes_a_dead_owners_lock(
+    tmp_path: Path, waiters: int, guarded: bool
+) -> None:
+    """All waiters see at the same moment that it is dead; a waiter may die in the takeover, too."""
     path = tmp_path / "lock"
     path.write_text("dead", encoding="utf-8")
+    if guarded:
+        (tmp_path / "lock.evict").touch()
     inside: list[str] = []
     worst: list[int] = []
 
     def enter() -> None:
-        lock = seed.Lock(path, stale_sec=0.5)
+        lock = seed.Lock(path, stale_sec=1.2)
         lock.acquire()
         inside.append(lock.owner)
         worst.append(len(inside))
-        time.sleep(0.02)
+        time.sleep(0.01)
         inside.remove(lock.owner)
         lock.release()
 
-    threads = [threading.Thread(target=enter) for _ in range(6)]
+    threads = [threading.Thread(target=enter) for _ in range(waiters)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(30)
-    assert worst == [1] * 6
-    assert not path.exists()
+    assert worst == [1] * waiters
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_lock_that_beats_is_not_taken_over(tmp_path: Path) -> None:

@@ -1,0 +1,26 @@
+"""A dev stack of its own for a test module, on a control plane of its own."""
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from sandbox.stack import Change, SandboxStack
+from engine_lab import discard
+
+
+@pytest.fixture(scope="module")
+def make_stack() -> Iterator[Callable[..., SandboxStack]]:
+    """Return a maker of stacks that are removed when the module is done."""
+    made: list[SandboxStack] = []
+
+    def make(change: Change | None = None, config: dict[str, object] | None = None) -> SandboxStack:
+        instance = f"test-{os.getpid()}-{secrets.token_hex(3)}"
+        stack = SandboxStack(env="dev", instance=instance, change=change, config=config or {})
+        made.append(stack)
+        return stack
+
+    yield make
+    for stack in made:
+        discard(stack)

@@ -1,0 +1,68 @@
+"""What a user sees when a stack cannot work: a message, no traceback, nothing created."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from engine_lab import names, pulumi
+
+from sandbox.stack import UP, SandboxStack
+
+pytestmark = pytest.mark.engine
+
+
+def _too_few_cards(settings: dict[str, Any]) -> None:
+    """Two replicas want an edge card each, and there is one; the capacity proof is excused."""
+    settings["regions"][0]["pools"][0]["max"] = 1
+    settings["rollout"] = {"wait_max_sec": 40}
+    settings["exceptions"] = [
+        {
+            "rule": "plan-capacity",
+            "object": "local/gpu-edge-pool",
+            "reason": "a test of what an update says about a pod without a node",
+            "owner": "platform-ml",
+            "expires": "2999-12-31",
+        }
+    ]
+
+
+def test_a_pod_without_a_node_is_named_with_the_schedulers_reason(
+    make_stack: Callable[..., SandboxStack],
+) -> None:
+    """The update must end by itself, and say which pod found no node and why."""
+    workspace = make_stack(_too_few_cards).start()
+    began = time.monotonic()
+    text = pulumi(workspace, *UP, code=255)
+    assert time.monotonic() - began < 300
+    assert "qwen25-7b-instruct-awq-" in text
+    assert "Unschedulable" in text
+    assert "nodes are available" in text
+    assert "Insufficient nvidia.com/gpu" in text
+    assert "excused" in text, "the exception is shown"
+
+
+def _wrong_everywhere(settings: dict[str, Any]) -> None:
+    settings["models"][0]["replicas"] = 9
+    settings["models"][1]["engine"] = {
+        "max_model_len": 2_000_000,
+        "extra_args": ["--swap-space=4", "--no-such-option", "--max-model-len=1"],
+    }
+    settings["models"].append({"model": "no-such-model", "pool": "cpu-pool", "replicas": 1})
+
+
+def test_a_plan_that_cannot_work_is_refused_before_anything_is_registered(
+    make_stack: Callable[..., SandboxStack],
+) -> None:
+    """Every problem at once, each with its mend; no traceback; the cluster stays as it was."""
+    workspace = make_stack(_wrong_everywhere).start()
+    before = names(workspace, "namespaces")
+    text = pulumi(workspace, *UP, code=255)
+    assert "[plan-capacity] local/gpu-edge-pool" in text
+    assert "fewer positions" in text
+    assert "no longer has the option --swap-space" in text
+    assert "has no option --no-such-option" in text
+    assert "option --max-model-len is given twice" in text
+    assert "no such model in the catalogue" in text
+    assert "Traceback" not in text
+    assert names(workspace, "namespaces") == before

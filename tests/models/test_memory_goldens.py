@@ -1,0 +1,83 @@
+"""The pure model against the pinned engine's own code, from config.json alone."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from models.memory.kvcache import cache_plan
+from models.memory.request import resolve
+from models.memory.weights import Rank, weight_bytes
+from tests.models.memory_data import Golden, golden_request, goldens
+
+pytestmark = pytest.mark.pure
+
+GOLDENS = goldens()
+
+
+def name_of(golden: Golden) -> str:
+    """Return a golden's id for the report."""
+    return golden["id"]
+
+
+def allowed_weight_error(golden: Golden) -> float:
+    """Return the share by which weights may differ: MXFP4 kernels pad as they like."""
+    return 0.06 if "mxfp4" in str(golden["engine"]["quantization"]) else 0.005
+
+
+MARLIN_BY_HAND = "x:gptoss120b-h100-marlin"
+"""moe_backend=marlin was forced, which no argument of the model tells."""
+
+
+@pytest.mark.parametrize(
+    "golden",
+    [g for g in GOLDENS if g.get("weights_alloc_bytes") and g["id"] != MARLIN_BY_HAND],
+    ids=name_of,
+)
+@pytest.mark.parametrize("allocator", ["new", "old"])
+def test_weight_bytes_are_the_engines(golden: Golden, allocator: str) -> None:
+    """Wrong weights make every other number wrong."""
+    request = golden_request(golden)
+    found, engine = request.architecture, golden["engine"]
+    rank = Rank(
+        tensor=engine["tp"],
+        capability=request.card.capability,
+        expert_parallel=request.arguments.expert_parallel,
+        dtype=None if engine["dtype"] == found.dtype else engine["dtype"],
+        batched_tokens=engine["max_num_batched_tokens"],
+    )
+    field = "weights_alloc_bytes" if allocator == "new" else "weights_alloc_old_bytes"
+    said = weight_bytes(found, rank, allocator).allocated
+    assert said == pytest.approx(golden[field], rel=allowed_weight_error(golden))
+
+
+@pytest.mark.parametrize("golden", GOLDENS, ids=name_of)
+def test_groups_pages_and_pool_are_the_engines(golden: Golden) -> None:
+    """Grouping and padding are where other estimators are off by factors."""
+    request = golden_request(golden)
+    plan = cache_plan(request, resolve(request))
+    said = Counter((g.layers, g.block_size, g.page_bytes) for g in plan.summary())
+    seen = Counter((g["layers"], g["block_size"], g["page_bytes"]) for g in golden["groups"])
+    assert said == seen
+    assert plan.block_bytes == golden["pool_bytes_per_block"]
+    assert plan.need_bytes == pytest.approx(golden["need_bytes_one_request"], rel=0.005)
+
+
+@pytest.mark.parametrize("golden", GOLDENS, ids=name_of)
+def test_blocks_tokens_concurrency_and_refusals_are_the_engines(golden: Golden) -> None:
+    """These are the numbers in the log that users compare."""
+    request = golden_request(golden)
+    plan = cache_plan(request, resolve(request))
+    for seen in golden["plans"]:
+        given = seen["kv_bytes"]
+        if "num_blocks" in seen:
+            blocks = plan.blocks(given)
+            assert blocks == seen["num_blocks"]
+            assert plan.tokens(blocks) == pytest.approx(seen["tokens"], rel=0.001)
+            assert plan.concurrency(blocks) == pytest.approx(seen["max_concurrency"], rel=0.001)
+            continue
+        assert plan.need_bytes > plan.usable(given)
+        longest = re.search(r"maximum model length is (\d+)", seen["refusal"])
+        if longest:
+            said = plan.longest(given, golden["engine"]["max_model_len"])
+            assert said == pytest.approx(int(longest[1]), rel=0.001)

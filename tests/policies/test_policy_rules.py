@@ -1,0 +1,259 @@
+"""Each rule refuses the compliant stack once one field of it is broken."""
+
+from typing import Any
+
+import policies_lab as lab
+import pytest
+from policies_lab import ABSENT, CONTAINER, POD
+
+from policies.finding import Severity
+from policies.registry import OBJECT_RULES, STACK_RULES
+
+pytestmark = pytest.mark.pure
+
+ENGINE = "StatefulSet/triplane-models/llama"
+SCALER = "ScaledObject/triplane-models/llama"
+TRIGGER = "scaler.spec.triggers.0"
+LIVENESS = f"{CONTAINER}.livenessProbe"
+IGNORES = f"{TRIGGER}.metadata.ignoreNullValues"
+TOKEN = {"name": "HF_TOKEN", "value": "abc"}
+SPACE = "Namespace/triplane-models"
+INIT = f"{POD}.initContainers.0"
+
+BROKEN: list[tuple[str, str, Any, str]] = [
+    ("k8s-pod-be-guaranteed", f"{CONTAINER}.resources.limits.cpu", ABSENT, ENGINE),
+    ("k8s-pod-be-guaranteed", f"{CONTAINER}.resources.requests.memory", "63Gi", ENGINE),
+    ("k8s-pod-be-guaranteed", f"{CONTAINER}.resources.limits.memory", "0", ENGINE),
+    ("k8s-pod-be-guaranteed", f"{INIT}.resources", ABSENT, ENGINE),
+    ("k8s-pod-be-guaranteed", f"{POD}.initContainers.1.resources.limits", ABSENT, ENGINE),
+    ("k8s-pod-count-whole-gpus", f"{CONTAINER}|resources|limits|nvidia.com/gpu", "500m", ENGINE),
+    ("k8s-pod-bound-storage", f"{INIT}.resources.limits.ephemeral-storage", ABSENT, ENGINE),
+    ("k8s-pod-bound-storage", f"{POD}.volumes.2.emptyDir", {}, ENGINE),
+    (
+        "k8s-pod-refuse-injection",
+        "engine|spec|template|metadata|annotations|sidecar.istio.io/inject",
+        "true",
+        ENGINE,
+    ),
+    (
+        "k8s-pod-refuse-injection",
+        "engine|spec|template|metadata|labels|sidecar.istio.io/inject",
+        "true",
+        ENGINE,
+    ),
+    (
+        "k8s-namespace-refuse-injection",
+        "namespace|metadata|labels|istio-injection",
+        "enabled",
+        "Namespace/triplane-models",
+    ),
+    ("k8s-pod-select-gpu-nodes", f"{POD}.nodeSelector", ABSENT, ENGINE),
+    ("k8s-pod-select-gpu-nodes", f"{POD}|nodeSelector|triplane.dev/pool", ABSENT, ENGINE),
+    ("k8s-pod-tolerate-gpu-taint", f"{POD}.tolerations", ABSENT, ENGINE),
+    ("k8s-pod-keep-off-gpu-nodes", f"{CONTAINER}.resources", {}, ENGINE),
+    (
+        "k8s-container-take-no-hidden-gpu",
+        f"{INIT}.env",
+        [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}],
+        ENGINE,
+    ),
+    ("k8s-container-allow-startup", f"{CONTAINER}.startupProbe", ABSENT, ENGINE),
+    ("k8s-container-allow-startup", f"{CONTAINER}.startupProbe.failureThreshold", 59, ENGINE),
+    (
+        "k8s-container-delay-no-liveness",
+        f"{CONTAINER}.livenessProbe.initialDelaySeconds",
+        5,
+        ENGINE,
+    ),
+    (
+        "k8s-container-bear-slow-answers",
+        f"{CONTAINER}.livenessProbe.timeoutSeconds",
+        ABSENT,
+        ENGINE,
+    ),
+    ("k8s-container-bear-slow-answers", f"{CONTAINER}.livenessProbe.failureThreshold", 2, ENGINE),
+    ("k8s-container-share-memory", f"{CONTAINER}.volumeMounts.1", ABSENT, ENGINE),
+    ("k8s-container-share-memory", f"{POD}.volumes.1.emptyDir.medium", ABSENT, ENGINE),
+    ("k8s-container-share-memory", f"{POD}.volumes.1.emptyDir.sizeLimit", "64Mi", ENGINE),
+    ("k8s-container-share-memory", f"{POD}.volumes.1.emptyDir.sizeLimit", "64Gi", ENGINE),
+    ("k8s-container-write-caches", f"{CONTAINER}.env.0", ABSENT, ENGINE),
+    ("k8s-container-write-caches", f"{CONTAINER}.volumeMounts.2.readOnly", True, ENGINE),
+    ("k8s-container-pin-image", f"{CONTAINER}.image", "vllm/vllm-openai", ENGINE),
+    ("k8s-container-pin-image", f"{CONTAINER}.image", "vllm/vllm-openai:latest", ENGINE),
+    ("k8s-container-pin-image", f"{INIT}.image", ABSENT, ENGINE),
+    ("k8s-object-name-no-deleted-image", f"{INIT}.image", "minio/mc:RELEASE.2025", ENGINE),
+    (
+        "k8s-container-hide-secrets",
+        f"{CONTAINER}.env.1",
+        {"name": "HF_TOKEN", "value": "abc"},
+        ENGINE,
+    ),
+    ("k8s-container-hide-secrets", f"{CONTAINER}.args.3", "--api-key=abcdef", ENGINE),
+    (
+        "k8s-object-hide-secrets",
+        "engine.metadata.annotations",
+        {"note": "hf_" + "a" * 30},
+        ENGINE,
+    ),
+    ("k8s-pod-stay-off-host", f"{POD}.hostNetwork", True, ENGINE),
+    ("k8s-pod-stay-off-host", f"{POD}.volumes.2", {"name": "cache", "hostPath": {}}, ENGINE),
+    ("k8s-pod-stay-off-host", f"{INIT}.securityContext.privileged", True, ENGINE),
+    ("k8s-pod-stay-off-host", f"{INIT}.securityContext.capabilities.add", ["SYS_ADMIN"], ENGINE),
+    ("k8s-pod-stay-off-host", f"{CONTAINER}.ports.0.hostPort", 8000, ENGINE),
+    ("k8s-pod-meet-restricted", f"{CONTAINER}.securityContext.capabilities", ABSENT, ENGINE),
+    ("k8s-pod-meet-restricted", f"{POD}.securityContext.runAsUser", 0, ENGINE),
+    ("k8s-pod-meet-restricted", f"{POD}.securityContext.seccompProfile", ABSENT, ENGINE),
+    (
+        "k8s-pod-meet-restricted",
+        f"{INIT}.securityContext.allowPrivilegeEscalation",
+        ABSENT,
+        ENGINE,
+    ),
+    (
+        "k8s-namespace-enforce-restricted",
+        "namespace.metadata.labels",
+        {},
+        "Namespace/triplane-models",
+    ),
+    (
+        "k8s-scaledobject-hold-on-missing-data",
+        f"{TRIGGER}.metadata.ignoreNullValues",
+        ABSENT,
+        SCALER,
+    ),
+    ("k8s-scaledobject-hold-on-missing-data", "scaler.spec.fallback", ABSENT, SCALER),
+    ("k8s-scaledobject-hold-on-missing-data", "scaler.spec.fallback.behavior", "static", SCALER),
+    ("k8s-scaledobject-return-one-series", f"{TRIGGER}.metadata.query", "vllm:x{a='b'}", SCALER),
+    ("k8s-scaledobject-match-metric-type", f"{TRIGGER}.metadata.query", "avg(vllm:x)", SCALER),
+    ("k8s-scaledobject-match-metric-type", f"{TRIGGER}.metricType", "Value", SCALER),
+    ("k8s-scaledobject-pace-scale-down", "scaler.spec.advanced", ABSENT, SCALER),
+    ("k8s-scaledobject-wake-from-zero", "scaler.spec.minReplicaCount", 0, SCALER),
+    ("k8s-scaledobject-wake-from-zero", "scaler.spec.minReplicaCount", ABSENT, SCALER),
+    (
+        "k8s-service-spare-engine-variables",
+        "service.metadata.name",
+        "vllm",
+        "Service/triplane-models/vllm",
+    ),
+    ("k8s-pod-switch-off-service-links", f"{POD}.enableServiceLinks", ABSENT, ENGINE),
+    (
+        "k8s-container-leave-engine-ports",
+        f"{CONTAINER}.env.1",
+        {"name": "VLLM_PORT", "value": "8000"},
+        ENGINE,
+    ),
+    (
+        "k8s-object-have-fixed-name",
+        "claim|metadata|annotations|pulumi.com/autonamed",
+        "true",
+        "PersistentVolumeClaim/triplane-models/models",
+    ),
+    (
+        "k8s-service-await-no-endpoints",
+        "service.metadata.annotations",
+        ABSENT,
+        "Service/triplane-models/llama",
+    ),
+    (
+        "k8s-workload-await-startup",
+        "engine|spec|template|metadata|annotations|triplane.dev/startup-seconds",
+        "3700",
+        ENGINE,
+    ),
+    ("k8s-statefulset-start-together", "engine.spec.podManagementPolicy", ABSENT, ENGINE),
+    ("k8s-statefulset-start-together", "engine.spec.updateStrategy.type", "OnDelete", ENGINE),
+    (
+        "k8s-statefulset-keep-templates",
+        "engine.spec.volumeClaimTemplates",
+        [{"metadata": {"name": "a", "labels": {"helm.sh/chart": "x-1.2"}}}],
+        ENGINE,
+    ),
+    ("k8s-pod-mount-existing-volumes", f"{POD}.volumes.2.name", "other", ENGINE),
+    ("k8s-workload-leave-replicas", "engine.spec.replicas", 2, ENGINE),
+    ("k8s-autoscaler-find-its-target", "scaler.spec.scaleTargetRef.name", "lama", SCALER),
+    ("k8s-statefulset-name-its-service", "engine.spec.serviceName", "lama", ENGINE),
+    (
+        "k8s-monitor-carry-selected-labels",
+        "monitor.metadata.labels.release",
+        "kps-7f3a2c",
+        "ServiceMonitor/triplane-models/llama",
+    ),
+    (
+        "k8s-monitor-find-its-port",
+        "monitor.spec.endpoints.0.port",
+        "8000",
+        "ServiceMonitor/triplane-models/llama",
+    ),
+    (
+        "k8s-monitor-find-its-port",
+        "service.spec.ports.0.name",
+        ABSENT,
+        "ServiceMonitor/triplane-models/llama",
+    ),
+    (
+        "k8s-monitor-find-its-port",
+        "monitor.spec.selector.matchLabels",
+        {"pod": "label"},
+        "ServiceMonitor/triplane-models/llama",
+    ),
+    ("k8s-namespace-deny-ingress", "deny.spec.ingress", [{}], ENGINE),
+    ("k8s-namespace-deny-ingress", "deny.spec.podSelector", {"matchLabels": {"a": "b"}}, ENGINE),
+    ("k8s-claim-share-volume", "claim.spec.accessModes", ["ReadWriteOnce"], ENGINE),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "value", "label"), BROKEN, ids=[f"{row[0]}:{row[1][-40:]}" for row in BROKEN]
+)
+def test_a_broken_field_is_refused_by_name(rule: str, path: str, value: Any, label: str) -> None:
+    """Whoever reads the message must know which object, which field and what to do."""
+    found = lab.refused(lab.found(lab.broken(path, value)), rule)
+    assert found, "the rule finds nothing"
+    assert {each.object for each in found} == {label}
+    assert all(each.message and each.remedy for each in found)
+
+
+ELSEWHERE = {
+    "k8s-object-be-readable",
+    "k8s-component-show-objects",
+    "k8s-release-ship-no-engine",
+    "k8s-data-be-protected",
+    "k8s-inferenceservice-place-resources",
+    "k8s-workload-have-one-autoscaler",
+    "k8s-namespace-inject-no-engine",
+}
+"""Rules whose fixtures need other objects; `test_policy_slips.py` has them."""
+
+
+def test_every_rule_has_a_broken_fixture() -> None:
+    """A rule that nothing breaks may never have worked."""
+    known = {listed.rule.id for listed in OBJECT_RULES} | {rule.id for rule in STACK_RULES}
+    assert {row[0] for row in BROKEN} | ELSEWHERE == known
+
+
+def test_limits_without_requests_are_accepted() -> None:
+    """The API server copies limits to requests; refusing that would teach people to ignore us."""
+    found = lab.found(lab.broken(f"{CONTAINER}.resources.requests", ABSENT))
+    assert lab.refused(found, "k8s-pod-be-guaranteed") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (f"{CONTAINER}.resources.requests.cpu", "8000m"),
+        (f"{CONTAINER}.resources.requests.cpu", 8.0),
+        (f"{CONTAINER}.resources.requests.memory", "65536Mi"),
+        (f"{CONTAINER}.resources.requests.memory", "68719476736"),
+        (f"{CONTAINER}.image", "registry.example:5000/vllm/vllm-openai@sha256:" + "0" * 64),
+        (f"{CONTAINER}.env.1", {"name": "HF_TOKEN", "value": ""}),
+        (f"{CONTAINER}.env.1", {"name": "TOKENIZERS_PARALLELISM", "value": "false"}),
+        (f"{CONTAINER}.env.1", {"name": "HF_TOKEN_PATH", "value": "/secrets/token"}),
+        (f"{CONTAINER}.args.3", "--api-key=$(API_KEY)"),
+        (f"{POD}.volumes.1.emptyDir.sizeLimit", "4096Mi"),
+        (f"{TRIGGER}.metadata.query", "sum(a) or vector(0)"),
+    ],
+)
+def test_another_notation_of_the_same_is_accepted(path: str, value: Any) -> None:
+    """Rules compare what is meant, not how it is written."""
+    found = lab.found(lab.broken(path, value))
+    assert [str(each) for each in found if each.severity is not Severity.WARNING] == []
