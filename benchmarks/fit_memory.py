@@ -274,6 +274,24 @@ def out_of_sample(found: Sequence[Sample]) -> Figures:
     return figures(found, lambda sample: without[sample.case.source])
 
 
+def by_kind(found: Sequence[Sample], fitted: Fitted) -> str:
+    """Return a Markdown table of the KV memory's error by class of model."""
+    rows = ["| class | runs | median error GiB | largest | median distance to the bound |"]
+    rows.append("|---|---|---|---|---|")
+    kinds: dict[str, list[Sample]] = {}
+    for sample in found:
+        if sample.kv_seen is not None:
+            kinds.setdefault(sample.case.kind, []).append(sample)
+    for kind, members in sorted(kinds.items()):
+        errors = [abs(s.kv(fitted) - (s.kv_seen or 0.0)) for s in members]
+        distance = statistics.median(s.kv(fitted) - low(s, fitted) for s in members)
+        rows.append(
+            f"| {kind} | {len(members)} | {statistics.median(errors):.2f} | {max(errors):.2f} "
+            f"| {distance:.2f} |"
+        )
+    return "\n".join(rows)
+
+
 def main(arguments: Sequence[str]) -> None:
     """Print the figures, and a new block of constants if asked for."""
     everything = cases()
@@ -285,6 +303,7 @@ def main(arguments: Sequence[str]) -> None:
         s for s in found if s.case.number("kv_cache_gib") or s.case.number("available_kv_gib")
     ]
     print("GiB in the log", figures(logged, lambda _: fitted))
+    print(by_kind(found, fitted))
     if "--refit" in arguments:
         print("out of sample ", out_of_sample(found))
         for name, value in asdict(fitted).items():

@@ -11,6 +11,7 @@ from models.engine import EngineArguments, Environment, command_line, problems_o
 from models.findings import Findings
 from models.memory import Budget, BudgetRequest, Verdict, budget
 from models.names import WORKLOAD_NAME_MAX
+from models.notices import Notice
 from models.plan import PlannedModel, PlannedPool
 from models.problems import Problem, ProblemsError, shown
 from models.settings import ModelSettings
@@ -207,7 +208,9 @@ def _planned(
     fit = _fit(shapes, accelerator, contract, arguments)
     problems += _memory_problems(deployment, fit)
     found.problems += problems
-    weights = entry.weight_bytes or round((fit.weights_gib or 0) * 2**30 * arguments.parallelism.gpus)
+    weights = entry.weight_bytes or round(
+        (fit.weights_gib or 0) * 2**30 * arguments.parallelism.gpus
+    )
     startup = startup_seconds(weights, contract)
     wait = startup * deployment.replicas_max + _AWAIT_MARGIN_SEC
     return PlannedModel(

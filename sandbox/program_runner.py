@@ -52,7 +52,7 @@ def main(request: dict[str, Any]) -> int:
         )
     except pulumi.RunError as error:
         pulumi.log.error(str(error))
-        return 1
+        return BAIL_EXIT_CODE
     except Exception:
         pulumi.log.error(f"Program failed with an unhandled exception:\n{_trace_from(program)}")
         return BAIL_EXIT_CODE

@@ -9,7 +9,9 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
@@ -19,6 +21,7 @@ from models.problems import ProblemsError
 from models.regions import ExistingCluster
 from models.settings import Settings, parse
 from sandbox import cluster, toolchain
+from sandbox.diagnosis import unready_pods
 from sandbox.errors import SandboxError
 from sandbox.kubeconfig import merged
 from sandbox.paths import PROJECT_ROOT, cache_root
@@ -113,8 +116,21 @@ class SandboxStack:
         """Bring the stack up; return its outputs as JSON text, secrets masked."""
         workspace = self.start()
         recover(workspace)
-        workspace.run([*UP, "--suppress-outputs"])
+        self._update(workspace)
         return workspace.run(["stack", "output", "--json"], quiet=True).stdout
+
+    def _update(self, workspace: Workspace) -> None:
+        """Run the update; where it fails, say which pods are not ready and why."""
+        done = workspace.attempt([*UP, "--suppress-outputs"])
+        if done.returncode == 0:
+            return
+        lines = [
+            line
+            for region in self.settings().regions
+            if isinstance(region.cluster, ExistingCluster)
+            for line in unready_pods(workspace, region.cluster.context)
+        ]
+        raise SandboxError("\n  ".join([f"the update of stack {self.env} failed", *lines]))
 
     def preview(self) -> None:
         """Preview the stack against its control planes."""
@@ -133,8 +149,8 @@ class SandboxStack:
 
     def purge(self) -> None:
         """Stop the control planes and delete every trace of the stack, without destroying it."""
-        for region in self.settings().regions:
-            cluster.stop(self.sandbox_name(region.name), purge=True)
+        for region in self.raw()["config"][SETTINGS_KEY]["regions"]:
+            cluster.stop(self.sandbox_name(str(region["name"])), purge=True)
         shutil.rmtree(self.home, ignore_errors=True)
 
     def render(self, target: Path) -> Path:
@@ -143,20 +159,30 @@ class SandboxStack:
         Needs no cluster: the provider writes files instead. The old tree is replaced only once
         the new one is complete.
         """
-        self.settings()
-        home = cache_root() / "render" / self.label
-        shutil.rmtree(home, ignore_errors=True)
-        files = home / "files"
-        workspace = Workspace(home=home, stack=self.env, toolchain=self.tools, variables={})
-        raw = self.raw()
-        raw["config"]["triplane:renderTo"] = str(files)
-        workspace.prepare(raw)
-        workspace.run(UP, quiet=True)
-        shutil.rmtree(target, ignore_errors=True)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(files, target)
-        shutil.rmtree(home, ignore_errors=True)
+        with self.rendering() as (workspace, files):
+            workspace.run(UP, quiet=True)
+            shutil.rmtree(target, ignore_errors=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(files, target)
         return target
+
+    @contextmanager
+    def rendering(self) -> Generator[tuple[Workspace, Path]]:
+        """Yield a workspace whose provider writes files, and the directory that it writes to.
+
+        It is removed afterwards, with its state: rendered files are nothing to update or destroy.
+        """
+        parent = cache_root() / "render"
+        parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        home = Path(tempfile.mkdtemp(prefix=f"{self.label}-", dir=parent))
+        try:
+            workspace = Workspace(home=home, stack=self.env, toolchain=self.tools, variables={})
+            raw = self.raw()
+            raw["config"]["triplane:renderTo"] = str(home / "files")
+            workspace.prepare(raw)
+            yield workspace, home / "files"
+        finally:
+            shutil.rmtree(home, ignore_errors=True)
 
 
 def _arguments() -> argparse.Namespace:

@@ -434,7 +434,7 @@ class Lock:
             if state is None or state != seen:
                 seen, since, self._guarded = state, now, 0.0
             elif now - since > self.stale_sec:
-                self._evict(state)
+                self.evict(state)
                 continue
             if state is not None and now - told >= REPORT_SEC:
                 told = now
@@ -461,6 +461,27 @@ class Lock:
         except FileNotFoundError:
             ours = False
         self._beaten = now if ours else float("-inf")
+
+    def evict(self, state: tuple[str, int]) -> None:
+        """Remove a lock that was judged dead, if it is still the one that was judged."""
+        # The guard lets one waiter at a time judge and remove. Without it, a slow one would remove
+        # the lock that a fast one has just made in the place of the dead one's.
+        guard = self.path.with_name(f"{self.path.name}.evict")
+        try:
+            guard.touch(exist_ok=False)
+        except FileExistsError:
+            self._guarded = self._guarded or time.monotonic()
+            if time.monotonic() - self._guarded > self.stale_sec:  # it died between these lines
+                guard.unlink(missing_ok=True)
+                self._guarded = 0.0
+            time.sleep(self.stale_sec / 20)
+            return
+        try:
+            if self._state() == state:
+                self.path.unlink(missing_ok=True)
+                say(f"took over the lock of {state[0]}: no heartbeat for {self.stale_sec:.0f} s")
+        finally:
+            guard.unlink(missing_ok=True)
 
     def release(self) -> None:
         """Remove the lock file if it is surely ours; otherwise it grows stale."""
@@ -496,26 +517,6 @@ class Lock:
                 return file.read(200), os.fstat(file.fileno()).st_mtime_ns
         except OSError:
             return None
-
-    def _evict(self, state: tuple[str, int]) -> None:
-        # The guard lets one waiter at a time judge and remove. Without it, a slow one would remove
-        # the lock that a fast one has just made in the place of the dead one's.
-        guard = self.path.with_name(f"{self.path.name}.evict")
-        try:
-            guard.touch(exist_ok=False)
-        except FileExistsError:
-            self._guarded = self._guarded or time.monotonic()
-            if time.monotonic() - self._guarded > self.stale_sec:  # it died between these lines
-                guard.unlink(missing_ok=True)
-                self._guarded = 0.0
-            time.sleep(self.stale_sec / 20)
-            return
-        try:
-            if self._state() == state:
-                self.path.unlink(missing_ok=True)
-                say(f"took over the lock of {state[0]}: no heartbeat for {self.stale_sec:.0f} s")
-        finally:
-            guard.unlink(missing_ok=True)
 
 
 class Partial:

@@ -5,7 +5,8 @@ layer kinds or quantisation it does not know, and one that lacks a field it need
 """
 
 from models.architecture.build import architecture, with_quantisation
-from models.architecture.quantisation import matches, named_scheme, scheme_of
+from models.architecture.patterns import matches
+from models.architecture.quantisation import named_scheme, scheme_of
 from models.architecture.types import (
     Architecture,
     CacheKind,

@@ -23,6 +23,7 @@ from models.architecture.vision import vision
 from models.problems import Problem, ProblemsError, from_validation, shown
 
 _DTYPES: Final = ("bfloat16", "float16", "float32")
+_NO_ROTARY: Final = ("nemotron_h", "jamba", "kimi_linear", "zamba2")
 _PREFIX_TYPES: Final = ("gemma3", "gemma4", "paligemma")
 
 
@@ -190,6 +191,9 @@ def _dtype(fields: Fields, outer: Fields) -> str:
     plain = stated.removeprefix("torch.")
     if plain not in _DTYPES:
         fields.wrong("torch_dtype", stated, ", ".join(_DTYPES))
+    if plain == "float32":
+        fields.notes.append("the checkpoint is float32: the engine's auto dtype is 16 bit")
+        return "bfloat16"
     return plain
 
 
@@ -205,7 +209,7 @@ def _has_prefix(fields: Fields, outer: Fields) -> bool:
 def _rotary_tables(draft: Draft, positions: int | None, model_type: str) -> None:
     """Add the rotary tables that the engine builds: one per distinct head size and base."""
     attention = [cache for cache in draft.caches if not cache.kind.is_state]
-    if positions is None or not attention or model_type in ("nemotron_h", "jamba", "kimi_linear"):
+    if positions is None or not attention or model_type in _NO_ROTARY:
         return
     fields = draft.fields
     if model_type == "deepseek_v4":

@@ -87,7 +87,7 @@ DEFAULTS: Final[Mapping[str, Mapping[str, JsonValue]]] = {
 
 TIED_BY_DEFAULT: Final = frozenset(
     {"gemma", "gemma2", "gemma3_text", "gemma3n_text", "gemma4_text", "cohere", "cohere2", "mamba"}
-    | {"starcoder2", "gpt_bigcode", "lfm2", "lfm2_moe", "falcon_mamba"}
+    | {"zamba2", "starcoder2", "gpt_bigcode", "lfm2", "lfm2_moe", "falcon_mamba"}
 )
 """Model types whose class ties the output head to the embedding unless told otherwise."""
 

@@ -92,9 +92,9 @@ def config_of_facts(record: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     if "model_type" not in config and isinstance(classes, list) and classes:
         config["model_type"] = _TYPE_OF_CLASS.get(str(classes[0]))
     _pattern(config, record.get("layer_pattern"))
-    quantisation = record.get("quantization")
-    if is_mapping(quantisation) and "quant_method" in quantisation:
-        config["quantization_config"] = _quantisation(quantisation)
+    quantisation = _quantisation(record)
+    if quantisation:
+        config["quantization_config"] = quantisation
     _renamed(config)
     return config
 
@@ -126,15 +126,16 @@ def _pattern(config: dict[str, JsonValue], pattern: JsonValue) -> None:
         config["layer_types"] = [period[number % len(period)] for number in range(layers)]
 
 
-def _quantisation(section: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Give a summary's quantisation what its method needs and summaries leave out."""
-    result = dict(section)
-    method = str(section.get("quant_method"))
-    if method == "compressed-tensors" and "config_groups" not in section:
-        weights: dict[str, JsonValue] = {"num_bits": 8, "type": "float", "strategy": "channel"}
-        stated = str(section.get("format", ""))
-        if "pack" in stated or "int4" in stated:
-            weights = {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32}
-        result["config_groups"] = {"group_0": {"targets": ["Linear"], "weights": weights}}
-        result.setdefault("ignore", ["lm_head"])
-    return result
+def _quantisation(record: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return a summary's quantisation, with the method where only its algorithm is given.
+
+    What a summary leaves out (groups, layers) stays out: the weights are unknown then.
+    """
+    section = record.get("quantization")
+    other = record.get("other")
+    if not is_mapping(section):
+        method = other.get("quantMethod") if is_mapping(other) else None
+        return {"quant_method": "fp8"} if method == "fp8" else {}
+    if "quant_method" not in section and "quant_algo" in section:
+        return {**section, "quant_method": "modelopt"}
+    return dict(section) if "quant_method" in section else {}

@@ -2,8 +2,8 @@
 
 Resolution, first that applies: a name of the table or of the configurations given, exactly (case
 and punctuation do not matter); a hub id written in the text; the longest known short name (the
-part after the slash) that the text contains. Pure: the table is `catalog/model_aliases.yaml`, read by
-whoever calls.
+part after the slash) that the text contains. Pure: the table is `catalog/model_aliases.yaml`, read
+by whoever calls.
 """
 
 import re

@@ -4,14 +4,13 @@ Formats: fp8 (with and without blocks), compressed-tensors, AWQ, GPTQ, ModelOpt 
 MXFP4, bitsandbytes, GGUF. What is not known here is a problem that names the value.
 """
 
-import re
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Final, cast
 
 from pydantic import JsonValue
 
 from models.architecture.fields import Fields, is_mapping
+from models.architecture.patterns import names_of
 from models.architecture.types import Quantisation, Rule, Scheme, SchemeKind
 
 FP8_TENSOR: Final = Scheme(kind=SchemeKind.FP8_TENSOR, bits=8)
@@ -86,6 +85,7 @@ def quantisation(fields: Fields) -> Quantisation | None:
     else:
         found = _parse(method, inner)
     fields.problems.extend(inner.problems)
+    fields.incomplete.extend(inner.incomplete)
     return found
 
 
@@ -156,9 +156,13 @@ def _modelopt(fields: Fields, method: str) -> Quantisation:
     kv_cache = "fp8_e4m3" if cache.get("num_bits") == 8 else None
     if algorithm == "MIXED_PRECISION":
         layers = fields.section("quantized_layers")
+        if not layers:
+            fields.incomplete.append("quantization_config.quantized_layers")
+        by_scheme: dict[Scheme, list[str]] = {}
+        for name, entry in layers.items():
+            by_scheme.setdefault(_modelopt_layer(fields, name, entry), []).append(name)
         rules = tuple(
-            Rule(patterns=(name,), scheme=_modelopt_layer(fields, name, entry))
-            for name, entry in layers.items()
+            Rule(patterns=tuple(names), scheme=scheme) for scheme, names in by_scheme.items()
         )
         return Quantisation(
             method=method,
@@ -190,7 +194,7 @@ def _compressed(fields: Fields, method: str) -> Quantisation:
     cache = fields.section("kv_cache_scheme")
     groups = fields.section("config_groups")
     if not groups:
-        fields.missing("config_groups")
+        fields.incomplete.append("quantization_config.config_groups")
     rules: list[Rule] = []
     general: Scheme = NONE
     for name, group in groups.items():
@@ -255,37 +259,13 @@ def scheme_of(found: Quantisation | None, modules: tuple[str, ...], *, expert: b
     """
     if found is None:
         return NONE
-    for module in modules:
-        for rule in found.rules:
-            if any(matches(pattern, module) for pattern in rule.patterns):
-                return rule.scheme
-    if any(matches(pattern, module) for module in modules for pattern in found.ignored):
+    for rule in found.rules:
+        listed = names_of(rule.patterns)
+        if any(listed.has(module) for module in modules):
+            return rule.scheme
+    ignored = names_of(found.ignored)
+    if any(ignored.has(module) for module in modules):
         return NONE
     if found.experts_only and not expert:
         return NONE
     return (found.expert_scheme if expert else None) or found.scheme
-
-
-def matches(pattern: str, module: str) -> bool:
-    """Tell whether a quantisation list's entry names a module.
-
-    Entries are `re:` expressions, globs with `*`, full names with or without `model.` and
-    `language_model.` in front, parents of the module, or bare last names such as `gate`.
-    """
-    if pattern.startswith("re:"):
-        try:
-            return re.match(pattern[3:], "model." + module) is not None
-        except re.error:
-            return False
-    plain = _plain(pattern)
-    if "*" in plain:
-        return fnmatchcase(module, plain) or fnmatchcase(module, plain + ".*")
-    if "." not in plain:
-        return plain in module.split(".")
-    return module == plain or module.startswith(plain + ".") or plain.startswith(module + ".")
-
-
-def _plain(name: str) -> str:
-    for prefix in ("model.", "language_model.", "model."):
-        name = name.removeprefix(prefix)
-    return name

@@ -12,15 +12,14 @@ from models.architecture.fields import Fields
 from models.architecture.hybrids import (
     falcon_h1,
     granite_hybrid,
-    jamba,
     kimi_linear,
     lfm2,
-    mamba,
     nemotron_h,
-    pure_mamba2,
     qwen_next,
 )
+from models.architecture.recurrent import jamba, mamba, pure_mamba2
 from models.architecture.special import gemma4, gpt_oss, llama4, mimo_v2, step3p5
+from models.architecture.zamba import zamba2
 
 Recipe = Callable[[Draft], None]
 
@@ -144,6 +143,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
     "falcon_h1": falcon_h1,
     "granitemoehybrid": granite_hybrid,
     "bamba": granite_hybrid,
+    "zamba2": zamba2,
     "mamba": mamba,
     "falcon_mamba": mamba,
     "mamba2": pure_mamba2,

@@ -14,7 +14,6 @@ from models.architecture.draft import Draft, Layers, rows
 from models.architecture.fields import Fields
 from models.architecture.types import Part, Rows, Shard, Weight
 
-
 _LARGEST_SIDE: Final = 1 << 20
 
 

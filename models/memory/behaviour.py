@@ -80,7 +80,20 @@ def _patch(text: str | None) -> int:
     return int(found[1]) if found else 0
 
 
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS: Final = (
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+)
 _BY_MONTH: Final[tuple[tuple[tuple[int, int], Release], ...]] = (
     ((2026, 11), (0, 33)),
     ((2026, 10), (0, 31)),

@@ -4,7 +4,7 @@ from models.architecture import CacheKind
 from models.base import GIB
 from models.memory.constants import FITTED, Fitted
 from models.memory.limits import byte_refusals
-from models.memory.measure import Measure, measure
+from models.memory.measure import Measure, Memo, measure
 from models.memory.refusals import Refusal
 from models.memory.remedies import remedies
 from models.memory.request import BudgetRequest
@@ -18,12 +18,13 @@ def budget(request: BudgetRequest, fitted: Fitted = FITTED) -> Budget:
         ProblemsError: when `quantization` names a method that is not known.
 
     """
-    taken = measure(request, fitted)
+    memo: Memo = {}
+    taken = measure(request, fitted, memo)
     hard = [*taken.refusals, *byte_refusals(taken)]
     verdict = _verdict(taken, hard)
     found = _result(taken, verdict, hard)
     if verdict in (Verdict.CANNOT_START, Verdict.CANNOT_SERVE):
-        return found.model_copy(update={"remedies": remedies(taken, hard, fitted)})
+        return found.model_copy(update={"remedies": remedies(taken, hard, fitted, memo)})
     return found
 
 

@@ -41,15 +41,19 @@ class Measure:
         return not self.refusals
 
 
-def measure(request: BudgetRequest, fitted: Fitted = FITTED) -> Measure:
-    """Evaluate a request once."""
+Memo = dict[tuple[str, Rank, str], int]
+"""Weight bytes of one model already counted, by `--quantization`, rank and rounding."""
+
+
+def measure(request: BudgetRequest, fitted: Fitted = FITTED, memo: Memo | None = None) -> Measure:
+    """Evaluate a request once; `memo` is for evaluations of one model under changed arguments."""
     request = _quantised(request)
     resolved = resolve(request)
     plan = cache_plan(request, resolved)
     requested = math.ceil(request.card.memory_gib * GIB * resolved.utilization) / GIB
     activation = activation_gib(request, resolved, fitted)
     graphs = cuda_graph_gib(request, resolved, fitted)
-    weights, stage = _weights(request, plan, resolved)
+    weights, stage = _weights(request, plan, resolved, {} if memo is None else memo)
     non_torch = non_torch_gib(request, weights or 0.0, fitted)
     deducted = graphs if request.behaviour.graphs_deducted else 0.0
     kv: int | None = None
@@ -103,7 +107,7 @@ def _scaled(room: int, plan: CachePlan, stage: int) -> int:
 
 
 def _weights(
-    request: BudgetRequest, plan: CachePlan, resolved: Resolved
+    request: BudgetRequest, plan: CachePlan, resolved: Resolved, memo: Memo
 ) -> tuple[float | None, int]:
     """Return the weights in GiB of the stage that leaves the fewest blocks, and that stage."""
     found, asked = request.architecture, request.arguments
@@ -124,7 +128,10 @@ def _weights(
             dtype=None if resolved.dtype == found.dtype else resolved.dtype,
             batched_tokens=resolved.batched_tokens,
         )
-        held = weight_bytes(found, rank, request.behaviour.allocator).allocated
+        key = (asked.quantization or "", rank, request.behaviour.allocator)
+        held = memo.get(key)
+        if held is None:
+            held = memo[key] = weight_bytes(found, rank, request.behaviour.allocator).allocated
         blocks = (budget - held) / max(1, stage_block_bytes(plan, stage))
         if best is None or blocks < best[0]:
             best = (blocks, held / GIB, stage)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from models.base import GIB
 from models.memory.constants import CONTEXT_RESERVE_GIB, Fitted
 from models.memory.limits import byte_refusals
-from models.memory.measure import Measure, measure
+from models.memory.measure import Measure, Memo, measure
 from models.memory.refusals import Refusal
 from models.memory.request import Arguments, BudgetRequest
 from models.memory.result import Remedy
@@ -14,7 +14,9 @@ _AT_MOST = 5
 _LENGTH_STEP = 256
 
 
-def remedies(taken: Measure, hard: Sequence[Refusal], fitted: Fitted) -> tuple[Remedy, ...]:
+def remedies(
+    taken: Measure, hard: Sequence[Refusal], fitted: Fitted, memo: Memo
+) -> tuple[Remedy, ...]:
     """Return changes that make it fit, cheapest first; a refusal's own mend comes before them."""
     stated = [
         Remedy(text=refusal.mend, settings=refusal.settings)
@@ -27,7 +29,9 @@ def remedies(taken: Measure, hard: Sequence[Refusal], fitted: Fitted) -> tuple[R
     for remedy, changed in _candidates(taken):
         if len(found) >= _AT_MOST:
             break
-        if remedy.settings not in [each.settings for each in found] and _fits(changed, fitted):
+        if remedy.settings not in [each.settings for each in found] and _fits(
+            changed, fitted, memo
+        ):
             found.append(remedy)
     if not found:
         found.append(
@@ -39,8 +43,8 @@ def remedies(taken: Measure, hard: Sequence[Refusal], fitted: Fitted) -> tuple[R
 _BYTES = frozenset({"no-memory", "mamba-blocks", "cuda-graphs", "one-request"})
 
 
-def _fits(request: BudgetRequest, fitted: Fitted) -> bool:
-    changed = measure(request, fitted)
+def _fits(request: BudgetRequest, fitted: Fitted, memo: Memo) -> bool:
+    changed = measure(request, fitted, memo)
     if changed.kv_bytes is None or changed.refusals:
         return False
     return not any(byte_refusals(changed))

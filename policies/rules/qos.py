@@ -58,12 +58,14 @@ def be_guaranteed(container: Container, context: Context) -> Iterator[Breach]:
 )
 def count_whole_gpus(container: Container, context: Context) -> Iterator[Breach]:
     """Kubernetes takes whole devices only; parts need MIG or time slicing."""
-    for name, amount in container.accelerators().items():
-        if amount.denominator != 1 or amount < 0:
-            yield Breach(
-                f"{container.node.path}.resources",
-                f"container {container.called} asks for a part of {name}",
-            )
+    for name in container.accelerators():
+        for side in ("requests", "limits"):
+            amount = container.quantity(side, name)
+            if amount is not None and (amount.denominator != 1 or amount < 0):
+                yield Breach(
+                    f"{container.node.path}.resources.{side}",
+                    f"container {container.called} asks for a part of {name}",
+                )
 
 
 @rule(

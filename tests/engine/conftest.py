@@ -5,9 +5,9 @@ import secrets
 from collections.abc import Callable, Iterator
 
 import pytest
+from engine_lab import discard
 
 from sandbox.stack import Change, SandboxStack
-from engine_lab import discard
 
 
 @pytest.fixture(scope="module")

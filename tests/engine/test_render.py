@@ -1,5 +1,6 @@
 """The manifest tree: deterministic, without secrets, and taken by the real API server."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +32,11 @@ def tree(root: Path) -> dict[str, str]:
     return {str(path.relative_to(root)): path.read_text() for path in root.rglob("*.yaml")}
 
 
+def listed(documents: list[dict[str, Any]]) -> str:
+    """Return a Kubernetes List of the documents as text."""
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": documents})
+
+
 def test_two_renders_are_identical_and_without_secrets(stack: SandboxStack, tmp_path: Path) -> None:
     first = tree(stack.render(tmp_path / "one"))
     second = tree(stack.render(tmp_path / "two"))
@@ -46,8 +52,8 @@ def test_every_object_passes_a_server_side_dry_run(stack: SandboxStack, tmp_path
     documents = [yaml.safe_load(text) for text in tree(stack.render(tmp_path / "tree")).values()]
     workspace = stack.start()
     namespaces = [each for each in documents if each["kind"] == "Namespace"]
-    kubectl(workspace, "apply", "-f", "-", text=yaml.safe_dump_all(namespaces))
-    rest = yaml.safe_dump_all(each for each in documents if each["kind"] != "Namespace")
+    kubectl(workspace, "apply", "-f", "-", text=listed(namespaces))
+    rest = listed([each for each in documents if each["kind"] != "Namespace"])
     said = kubectl(
         workspace,
         "apply",

@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 import psutil
 import pytest
+from engine_lab import kubectl, names, objects, pulumi, state, urns
 
 from sandbox.recovery import recover
 from sandbox.stack import UP, SandboxStack
 from sandbox.workspace import Workspace
-from engine_lab import kubectl, names, objects, pulumi, state, urns
 
 pytestmark = pytest.mark.engine
 

@@ -1,12 +1,14 @@
 """What a user sees when a stack cannot work: a message, no traceback, nothing created."""
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from engine_lab import names, pulumi
+from engine_lab import pulumi, state
 
+from sandbox.errors import SandboxError
 from sandbox.stack import UP, SandboxStack
 
 pytestmark = pytest.mark.engine
@@ -28,18 +30,22 @@ def _too_few_cards(settings: dict[str, Any]) -> None:
 
 
 def test_a_pod_without_a_node_is_named_with_the_schedulers_reason(
-    make_stack: Callable[..., SandboxStack],
+    make_stack: Callable[..., SandboxStack], capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The update must end by itself, and say which pod found no node and why."""
-    workspace = make_stack(_too_few_cards).start()
+    stack = make_stack(_too_few_cards)
     began = time.monotonic()
-    text = pulumi(workspace, *UP, code=255)
+    with pytest.raises(SandboxError) as caught:
+        stack.up()
     assert time.monotonic() - began < 300
-    assert "qwen25-7b-instruct-awq-" in text
-    assert "Unschedulable" in text
-    assert "nodes are available" in text
+    text = str(caught.value)
+    assert re.search(
+        r"pod triplane-models/qwen25-7b-instruct-awq-[01]: Unschedulable: 0/6 nodes are available",
+        text,
+    )
     assert "Insufficient nvidia.com/gpu" in text
-    assert "excused" in text, "the exception is shown"
+    shown = capfd.readouterr().out
+    assert "excused: regions[0]: [plan-capacity] local/gpu-edge-pool" in shown
 
 
 def _wrong_everywhere(settings: dict[str, Any]) -> None:
@@ -54,10 +60,12 @@ def _wrong_everywhere(settings: dict[str, Any]) -> None:
 def test_a_plan_that_cannot_work_is_refused_before_anything_is_registered(
     make_stack: Callable[..., SandboxStack],
 ) -> None:
-    """Every problem at once, each with its mend; no traceback; the cluster stays as it was."""
-    workspace = make_stack(_wrong_everywhere).start()
-    before = names(workspace, "namespaces")
-    text = pulumi(workspace, *UP, code=255)
+    """Every problem at once, each with its mend; no traceback; nothing is registered."""
+    with make_stack(_wrong_everywhere).rendering() as (workspace, files):
+        text = pulumi(workspace, *UP, code=1)
+        types = {each["type"] for each in state(workspace).get("resources", [])}
+        assert types <= {"pulumi:pulumi:Stack"}
+        assert not files.exists()
     assert "[plan-capacity] local/gpu-edge-pool" in text
     assert "fewer positions" in text
     assert "no longer has the option --swap-space" in text
@@ -65,4 +73,4 @@ def test_a_plan_that_cannot_work_is_refused_before_anything_is_registered(
     assert "option --max-model-len is given twice" in text
     assert "no such model in the catalogue" in text
     assert "Traceback" not in text
-    assert names(workspace, "namespaces") == before
+    assert "unhandled" not in text

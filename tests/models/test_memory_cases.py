@@ -5,6 +5,7 @@ docs/memory-model.md has the figures out of sample and says what misses and why.
 
 import json
 import statistics
+from typing import Any, cast
 
 import pytest
 
@@ -42,7 +43,7 @@ def layouts() -> list[tuple[str, dict[str, float], CachePlan]]:
     names = model_names()
     found: list[tuple[str, dict[str, float], CachePlan]] = []
     for text in read("vram_cases.jsonl").splitlines():
-        line = json.loads(text)
+        line = cast("dict[str, Any]", json.loads(text))
         config = names.configuration(line["model"])
         if config is None or line["id"] in NOT_IN_THE_INPUTS or "kvsweep" in line["id"]:
             continue
@@ -52,8 +53,10 @@ def layouts() -> list[tuple[str, dict[str, float], CachePlan]]:
             behaviour=behaviour_of(line["vllm_version"]),
             arguments=arguments_of_line(line),
         )
-        observed = {k: v for k, v in line["observed"].items() if isinstance(v, int | float)}
-        found.append((line["id"], observed, cache_plan(request, resolve(request))))
+        observed: dict[str, float] = {
+            str(k): float(v) for k, v in line["observed"].items() if isinstance(v, int | float)
+        }
+        found.append((str(line["id"]), observed, cache_plan(request, resolve(request))))
     return found
 
 
@@ -74,9 +77,7 @@ def test_kv_bytes_per_token_are_those_of_the_logs() -> None:
 
 
 def test_most_runs_get_a_verdict_and_the_others_a_reason(everything: list[Case]) -> None:
-    verdicts = [
-        budget(case.request).verdict for case in everything if case.request is not None
-    ]
+    verdicts = [budget(case.request).verdict for case in everything if case.request is not None]
     assert sum(verdict is not Verdict.UNKNOWN for verdict in verdicts) >= 58
     assert all(case.missing for case in everything if case.request is None)
 

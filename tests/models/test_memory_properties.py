@@ -4,7 +4,7 @@ import copy
 import math
 import random
 from functools import cache
-from typing import Any
+from typing import Any, Final, cast
 
 import pytest
 from hypothesis import given, settings
@@ -121,11 +121,14 @@ def test_a_remedy_mends(model: str, memory: float, tensor: int) -> None:
     found = ask(model, memory, tensor=tensor, max_model_len=2048)
     for remedy in found.remedies if found.rules == ("one-request",) else ():
         if remedy.settings and "tensor_parallel_size" not in remedy.settings:
-            mended = ask(model, memory, **{"tensor": tensor, "max_model_len": 2048, **remedy.settings})
+            mended = ask(
+                model, memory, **{"tensor": tensor, "max_model_len": 2048, **remedy.settings}
+            )
             assert mended.verdict is Verdict.FITS, remedy.text
 
 
-VALUES = (None, 0, 1, -1, 2, 3, 7, 16, 64, 100, 1e9, 1.5, math.nan, math.inf, True, "", "x", [], {})
+NUMBERS: Final = (0, 1, -1, 2, 3, 7, 16, 64, 100, 1e9, 1.5, math.nan, math.inf)
+VALUES: Final[tuple[Any, ...]] = (None, *NUMBERS, True, "", "x", [], {})
 
 
 def mutated(config: dict[str, Any], source: random.Random) -> dict[str, Any]:
@@ -134,7 +137,7 @@ def mutated(config: dict[str, Any], source: random.Random) -> dict[str, Any]:
     target = result
     inner = result.get("text_config")
     if isinstance(inner, dict) and source.random() < 0.7:
-        target = inner
+        target = cast("dict[str, Any]", inner)
     for _ in range(source.randint(1, 4)):
         name = source.choice(list(target))
         if source.random() < 0.3:
@@ -155,8 +158,7 @@ def test_two_thousand_random_configurations_give_answers_not_tracebacks() -> Non
         config = mutated(source.choice(known), source)
         try:
             found = architecture(config)
-        except ProblemsError as error:
-            assert error.problems
+        except ProblemsError:
             continue
         answered += 1
         said = budget(

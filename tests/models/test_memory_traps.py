@@ -1,4 +1,4 @@
-"""The traps about memory, parallelism, dtype and length: a compliant replica, then one field broken.
+"""The traps about memory, parallelism, dtype and length: a good replica, then one field broken.
 
 Names are the cases of `facts/traps.md`.
 """
@@ -21,9 +21,7 @@ CATALOGUE = load()
 CONTRACT = CATALOGUE.engines["0.33.0"]
 
 
-def ask(
-    config: dict[str, Any], card: str = "h100-80gb", gpus: int = 1, **arguments: Any
-) -> Budget:
+def ask(config: dict[str, Any], card: str = "h100-80gb", gpus: int = 1, **arguments: Any) -> Budget:
     """Return the budget of a model on a catalogue card under the pinned engine."""
     accelerator = CATALOGUE.accelerators[card]
     return budget(

@@ -276,18 +276,18 @@ def refused(found_ones: Iterable[Finding], rule: str) -> list[Finding]:
 def with_unknown(body: Json, path: str) -> Manifest:
     """Return an object of which one field is not known at preview."""
     changed = plain(copy.deepcopy(body))
-    _put(changed, path.split("."), Unknown(path))
+    _put(changed, path.split("|" if "|" in path else "."), Unknown(path))
     return replace(manifest(body), body=Node(changed))
 
 
 def leaf_paths(value: Any, path: str = "") -> Iterator[str]:
-    """Yield the path of every leaf of plain data."""
+    """Yield the path of every leaf of plain data, parts separated by "|"."""
     if isinstance(value, dict):
         pairs = list(cast("Json", value).items())
     else:
         pairs = [(str(index), each) for index, each in enumerate(cast("list[Any]", value))]
     for key, member in pairs:
-        here = f"{path}.{key}" if path else key
+        here = f"{path}|{key}" if path else key
         if isinstance(member, dict | list) and member:
             yield from leaf_paths(member, here)
         else:

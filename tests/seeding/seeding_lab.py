@@ -90,6 +90,7 @@ class Request:
     method: str
     path: str
     asked: str
+    condition: str = ""
     sent: int = 0
 
     @property
@@ -168,7 +169,12 @@ class Proxy:
                     super().handle()
 
             def do_GET(self) -> None:
-                request = Request(self.command, unquote(self.path), self.headers.get("Range") or "")
+                request = Request(
+                    self.command,
+                    unquote(self.path),
+                    self.headers.get("Range") or "",
+                    self.headers.get("If-Match") or "",
+                )
                 proxy.log.append(request)
                 made = proxy.answer(request)
                 if made is not None:

@@ -64,8 +64,8 @@ class _Body:
 class _Store:
     """What the program uses of an S3 client; every GET takes the next fault."""
 
-    def __init__(self, files: Mapping[str, bytes], faults: list[str]) -> None:
-        self.files, self.faults = files, faults
+    def __init__(self, files: Mapping[str, bytes], faults: list[str], parts: str) -> None:
+        self.files, self.faults, self.parts = files, faults, parts
         self.lock = threading.Lock()
 
     def get_paginator(self, _: str) -> "_Store":
@@ -99,7 +99,7 @@ class _Store:
         }
 
     def etag(self, name: str) -> str:
-        return f'"{hashlib.md5(self.files[name], usedforsecurity=False).hexdigest()}"'
+        return f'"{hashlib.md5(self.files[name], usedforsecurity=False).hexdigest()}{self.parts}"'
 
 
 def _fill_disk() -> None:
@@ -109,7 +109,9 @@ def _fill_disk() -> None:
     seed.os.fdatasync = full  # where a network file system tells it; only this process sees it
 
 
-def _run(target: Path, files: Mapping[str, bytes], faults: list[str], parallel: int) -> int:
+def _run(
+    target: Path, files: Mapping[str, bytes], faults: list[str], parallel: int, parts: str = ""
+) -> int:
     """Run once in a child process; return the exit code, or minus the signal."""
     child = os.fork()
     if child == 0:
@@ -121,7 +123,7 @@ def _run(target: Path, files: Mapping[str, bytes], faults: list[str], parallel: 
             what = seed.Settings(
                 "tiny", "r1", "b", PREFIX, target, "", parallel, CHUNK, 0, True, 60
             )
-            seed.seed(what, lambda: seed.Source(cast("Any", _Store(files, faults)), what))
+            seed.seed(what, lambda: seed.Source(cast("Any", _Store(files, faults, parts)), what))
             code = 0
         except seed.SeedError as error:
             code = error.code
@@ -187,4 +189,14 @@ def test_a_file_that_left_the_source_is_not_published(tmp_path: Path) -> None:
     fewer = {name: content for name, content in FILES.items() if name != "a.json"}
     assert _run(target, fewer, [], parallel=1) == 0
     assert not (target / "r1" / "a.json").exists()
+    assert (target / "r1" / "one.safetensors").read_bytes() == FILES["one.safetensors"]
+
+
+def test_a_chunk_that_never_comes_is_not_a_hole_in_a_published_file(tmp_path: Path) -> None:
+    """Without a checksum nothing but the program itself knows that bytes are missing."""
+    target = tmp_path / "tiny"
+    faults = ["fine", *["busy"] * seed.ATTEMPTS]
+    assert _run(target, FILES, faults, parallel=1, parts="-2") == 1
+    assert not (target / "r1").exists()
+    assert _run(target, FILES, [], parallel=1, parts="-2") == 0
     assert (target / "r1" / "one.safetensors").read_bytes() == FILES["one.safetensors"]

@@ -217,7 +217,7 @@ def test_only_one_of_many_takes_a_dead_owners_lock(
     worst: list[int] = []
 
     def enter() -> None:
-        lock = seed.Lock(path, stale_sec=1.2)
+        lock = seed.Lock(path, stale_sec=0.5 if guarded else 1.2)
         lock.acquire()
         inside.append(lock.owner)
         worst.append(len(inside))
@@ -232,6 +232,15 @@ def test_only_one_of_many_takes_a_dead_owners_lock(
         thread.join(30)
     assert worst == [1] * waiters
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_waiter_that_judged_too_late_leaves_the_new_lock_alone(tmp_path: Path) -> None:
+    """Between judging and removing, another waiter may have taken over: that lock lives."""
+    path = tmp_path / "lock"
+    path.write_text("living", encoding="utf-8")
+    seed.Lock(path, stale_sec=60).evict(("dead", 0))
+    assert path.read_text(encoding="utf-8") == "living"
+    assert [p.name for p in tmp_path.iterdir()] == ["lock"]
 
 
 def test_a_lock_that_beats_is_not_taken_over(tmp_path: Path) -> None:

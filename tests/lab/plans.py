@@ -1,0 +1,39 @@
+"""Plans for tests: the dev stack's, resolved from the real catalogue."""
+
+import datetime
+import functools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, cast
+
+import yaml
+
+from catalog.loader import load
+from models.catalogue import Catalogue
+from models.plan import PlatformPlan
+from models.resolve import resolve
+from models.settings import parse
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+TODAY: Final = datetime.date(2026, 11, 29)
+
+
+@functools.cache
+def catalogue() -> Catalogue:
+    """Return the real catalogue, read once."""
+    return load()
+
+
+def dev_settings() -> dict[str, Any]:
+    """Return the dev stack's settings as plain data."""
+    read = yaml.safe_load((ROOT / "Pulumi.dev.yaml").read_text())
+    return cast("dict[str, Any]", read["config"]["triplane:platform"])
+
+
+def dev_plan(change: Callable[[dict[str, Any]], None] | None = None) -> PlatformPlan:
+    """Return the dev stack's plan, its settings changed first."""
+    settings = dev_settings()
+    if change is not None:
+        change(settings)
+    return resolve(parse(json.dumps(settings)), catalogue(), TODAY)

@@ -1,0 +1,165 @@
+"""The pack in the real engine, behind a cluster that does not exist yet: nothing slips through."""
+
+from pathlib import Path
+from typing import Any
+
+import engine_lab
+import policies_lab as lab
+import pytest
+from engine_lab import UNKNOWN, Preview, preview
+from policies_lab import CONTAINER, NAMESPACE, Json
+from test_policy_plan import BROKEN as BROKEN_PLANS
+from test_policy_plan import inputs
+from test_policy_rules import BROKEN
+
+from policies.registry import OBJECT_RULES, PLAN_RULES, STACK_RULES
+from sandbox.toolchain import Toolchain, ensure
+
+pytestmark = pytest.mark.engine
+
+STACK_IDS = {rule.id for rule in STACK_RULES}
+ADVICE_OF_THE_SDK = "can't run policy"
+LABELS = {"observability": {"monitor_labels": {"release": "monitoring"}}}
+SHORT_NAMES = set(lab.compliant())
+
+
+@pytest.fixture(scope="module")
+def tools() -> Toolchain:
+    """Return the engine and the provider."""
+    return ensure()
+
+
+def moved(stack: dict[str, Json], namespace: str) -> dict[str, Json]:
+    """Return the stack in a namespace of its own."""
+    for body in stack.values():
+        if body["kind"] == "Namespace":
+            body["metadata"]["name"] = namespace
+        else:
+            body["metadata"]["namespace"] = namespace
+    return stack
+
+
+def first_rows() -> dict[str, tuple[str, Any]]:
+    """Return one broken field of each rule."""
+    rows: dict[str, tuple[str, Any]] = {}
+    for rule, path, value, _ in BROKEN:
+        rows.setdefault(rule, (path, value))
+    return rows
+
+
+def cases() -> tuple[dict[str, Json], set[tuple[str, str]]]:
+    """Return objects with one broken field for each rule, and what must be refused."""
+    objects: dict[str, Json] = {}
+    wanted: set[tuple[str, str]] = set()
+    for index, (rule, (path, value)) in enumerate(first_rows().items()):
+        namespace = f"triplane-case-{index}"
+        stack = moved(lab.broken(path, value), namespace)
+        broken = path.replace("|", ".").split(".")[0]
+        kept = SHORT_NAMES if rule in STACK_IDS else {broken}
+        for name in kept:
+            objects[f"case-{index}-{name}"] = stack[name]
+        named = "engine" if rule in STACK_IDS and broken in ("deny", "claim") else broken
+        wanted.add((rule, lab.manifest(stack[named]).label if named != "service" else ""))
+    return objects, wanted
+
+
+def other_cases() -> tuple[dict[str, Json], set[tuple[str, str]]]:
+    """Return cases that need other objects than the compliant stack has."""
+    two = moved(lab.compliant(), "triplane-two")
+    second = {**two["scaler"], "metadata": {"name": "second", "namespace": "triplane-two"}}
+    foreign = moved(lab.compliant(), "foreign")
+    foreign["namespace"]["metadata"]["labels"]["istio-injection"] = "enabled"
+    meta = {"name": "isvc", "namespace": NAMESPACE}
+    isvc: Json = {
+        "apiVersion": "serving.kserve.io/v1beta1",
+        "kind": "InferenceService",
+        "metadata": meta,
+        "spec": {"predictor": {"resources": {"limits": {"cpu": "1"}}}},
+    }
+    release: Json = {"apiVersion": "helm.sh/v3", "kind": "Release", "chart": "x/vllm-stack"}
+    patch: Json = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSetPatch",
+        "metadata": {"name": "patch", "namespace": NAMESPACE},
+        "spec": {"template": {"spec": {"containers": [{"name": "vllm"}]}}},
+    }
+    chart: Json = {"apiVersion": "helm.sh/v4", "kind": "Chart", "chart": "tools"}
+    objects = {f"two-{name}": body for name, body in two.items()}
+    objects |= {f"foreign-{name}": body for name, body in foreign.items()}
+    objects |= {"second": second, "isvc": isvc, "patch": patch, "release": release}
+    objects |= {"chart": chart, "open": moved(lab.compliant(), "triplane-open")["claim"]}
+    return objects, {
+        ("k8s-workload-have-one-autoscaler", "ScaledObject/triplane-two/llama"),
+        ("k8s-namespace-inject-no-engine", "Namespace/foreign"),
+        ("k8s-inferenceservice-place-resources", f"InferenceService/{NAMESPACE}/isvc"),
+        ("k8s-object-be-readable", f"StatefulSetPatch/{NAMESPACE}/patch"),
+        ("k8s-release-ship-no-engine", "Release/(release)"),
+        ("k8s-component-show-objects", "Chart/(chart)"),
+        ("k8s-data-be-protected", "PersistentVolumeClaim/triplane-open/models"),
+    }
+
+
+@pytest.fixture(scope="module")
+def refused(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Preview:
+    """Preview every broken object at once, with unknowns among them, and a broken plan."""
+    unknown = moved(lab.broken(f"{CONTAINER}.args.1", UNKNOWN), "triplane-unknown")
+    unknown["engine"]["spec"]["template"]["spec"]["containers"][0]["image"] = UNKNOWN
+    objects = {**cases()[0], **other_cases()[0], "unknown": unknown["engine"]}
+    plan = {"plan": inputs()}
+    for rule, path, value, _ in BROKEN_PLANS:
+        if rule != "plan-pools":
+            plan = lab.broken(f"plan.{path}", value, plan)
+    plan = lab.broken("plan.models.0.replicasMin", 99, plan)
+    plan = lab.broken("plan.models.0.budget", {"verdict": "cannot-serve", "reasons": []}, plan)
+    home = tmp_path_factory.mktemp("refused")
+    return preview(home, tools, objects, plan=plan["plan"], settings=LABELS, unprotected=["open"])
+
+
+def test_the_preview_is_refused_without_any_advice_of_the_sdk(refused: Preview) -> None:
+    """PULP-01: the SDK's own handling of an unknown is a green preview."""
+    assert refused.exit_code != 0, refused.text
+    assert ADVICE_OF_THE_SDK not in refused.text
+
+
+def test_one_broken_field_of_each_rule_is_refused_by_the_engine(refused: Preview) -> None:
+    """What the plain functions find must reach the user, mandatory and by name."""
+    mandatory = {(rule, label) for level, rule, label in refused.violations if level == "mandatory"}
+    rules = {rule for rule, _ in mandatory}
+    wanted = cases()[1] | other_cases()[1]
+    missing = {
+        (rule, label)
+        for rule, label in wanted
+        if (label and (rule, label) not in mandatory) or rule not in rules
+    }
+    assert not missing, refused.text[:20000]
+    assert {rule for rule, _ in wanted} == {each.rule.id for each in OBJECT_RULES} | STACK_IDS
+    assert {rule.id for rule in PLAN_RULES} <= rules
+
+
+def test_unknown_values_are_refused_field_by_field(refused: Preview) -> None:
+    """A really unknown image and argument, and the rules that need them."""
+    label = f"StatefulSet/triplane-unknown/llama: {CONTAINER.removeprefix('engine.')}"
+    label = label.replace("containers.0", "containers[0]")
+    assert f"{label}.image: cannot verify that every container's image is pinned" in refused.text
+    assert f"{label}.args[1]: cannot verify that" in refused.text
+
+
+def test_a_compliant_stack_passes_and_its_exception_is_shown(
+    tools: Toolchain, tmp_path: Path
+) -> None:
+    """All rules mandatory, the cluster unknown, one exception recorded: exit code 0."""
+    stack = lab.broken(f"{CONTAINER}.image", "vllm/vllm-openai:latest")
+    record = {
+        "rule": "k8s-container-pin-image",
+        "object": "StatefulSet/triplane-models/llama",
+        "reason": "waits for the release of the week",
+        "owner": "platform team",
+        "expires": "2999-12-31",
+    }
+    settings = {"exceptions": [record], **LABELS}
+    done = engine_lab.preview(tmp_path, tools, stack, plan=inputs(), settings=settings)
+    assert done.exit_code == 0, done.text
+    assert {level for level, _, _ in done.violations} == {"advisory"}
+    assert "excused until 2999-12-31 by platform team" in done.text
+    assert "recorded exception" in done.text
+    assert ADVICE_OF_THE_SDK not in done.text
