@@ -139,9 +139,8 @@ def _pool(
             )
         )
         return None
-    return PlannedPool(
-        pool=pool, shape=shape, accelerator=accelerator, usd_per_hour=_price(pool, region, catalogue)
-    )
+    price = _price(pool, region, catalogue)
+    return PlannedPool(pool=pool, shape=shape, accelerator=accelerator, usd_per_hour=price)
 
 
 def _shape(pool: NodePool, path: str, catalogue: Catalogue, found: Findings) -> Shape | None:

@@ -265,6 +265,17 @@ def _memory_problems(deployment: Deployment, fit: Budget) -> list[Problem]:
             object=deployment.subject,
             message=f"{said[fit.verdict]}: {'; '.join(fit.reasons)}",
             value=terms or None,
-            mend="; or ".join(remedy.text for remedy in fit.remedies[:3]) or None,
+            mend="; or ".join(_mends(deployment, fit))
+            or "place it on a pool with larger cards or more of them, or choose a smaller model",
         )
     ]
+
+
+def _mends(deployment: Deployment, fit: Budget) -> list[str]:
+    """Return the cheapest remedies that this pool's nodes can hold."""
+    node = deployment.pool.shape.gpus
+    return [
+        remedy.text
+        for remedy in fit.remedies
+        if int(remedy.settings.get("tensor_parallel_size", 1)) <= node
+    ][:3]

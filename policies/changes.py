@@ -17,6 +17,7 @@ from policies.workload import pods_of
 
 RULE: Final = "k8s-data-survive-changes"
 _REPLACING: Final = ("replace", "create-replacement", "delete-replaced", "delete")
+_PROVIDER: Final = "pulumi:providers:kubernetes"
 _HOLDING: Final = ("PersistentVolumeClaim", "PersistentVolume", "Tenant")
 
 _MUTABLE: Final[Mapping[str, frozenset[str]]] = {
@@ -91,6 +92,7 @@ def preview_findings(document: Mapping[str, Any], context: Context) -> tuple[Fin
         old = step.get("oldState")
         if step.get("op") not in _REPLACING or not isinstance(old, dict):
             continue
+        found += _provider_findings(cast("dict[str, Any]", old), context)
         before = _of_state(cast("dict[str, Any]", old))
         if before is None:
             continue
@@ -98,6 +100,24 @@ def preview_findings(document: Mapping[str, Any], context: Context) -> tuple[Fin
         after = _of_state(cast("dict[str, Any]", new)) if isinstance(new, dict) else None
         found += change_findings(before, after, context)
     return tuple(dict.fromkeys(found))
+
+
+def _provider_findings(state: dict[str, Any], context: Context) -> Iterator[Finding]:
+    """Yield what stands against replacing a cluster: every object in it would be replaced too."""
+    if state.get("type") != _PROVIDER:
+        return
+    label = f"Provider/{str(state.get('urn', '')).rsplit('::', 1)[-1]}"
+    if label not in context.accept_data_loss:
+        yield Finding(
+            rule=RULE,
+            severity=Severity.ERROR,
+            object=label,
+            path="",
+            message="the change replaces the cluster, and with it every object, whose fixed names "
+            "then collide",
+            remedy="keep the cluster's identifier, or bring the new cluster up as another region; "
+            f'to go on: "accept_data_loss": ["{label}"]',
+        )
 
 
 def _of_state(state: dict[str, Any]) -> Manifest | None:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from policies.finding import Severity
+
 HOUSE_PREFIX: Final = "triplane-"
 NODE_NAMESPACE: Final = "triplane-node"
 """The one namespace whose pods may touch the host."""
@@ -35,3 +37,12 @@ class Context:
 def is_house(namespace: str | None) -> bool:
     """Whether a namespace is one of this project's, where its conventions hold."""
     return namespace is not None and namespace.lower().startswith(HOUSE_PREFIX)
+
+
+def strictness(namespace: str | None, context: Context) -> Severity:
+    """Return how what is only likely to fail counts.
+
+    An error where it is about to be deployed and in this project's namespaces; a warning in
+    files of other people, who may have reasons.
+    """
+    return Severity.ERROR if context.pulumi or is_house(namespace) else Severity.WARNING

@@ -77,20 +77,22 @@ def policies(session: Session) -> list[Policy]:
     ]
 
 
-def _seen(args: ResourceValidationArgs, session: Session) -> tuple[Manifest, ...]:
+def _seen(args: ResourceValidationArgs, rule: str, session: Session) -> tuple[Manifest, ...]:
     if not is_kubernetes(args.resource_type):
         return ()
-    found = tuple(
-        manifests_of(
-            resource_type=args.resource_type,
-            name=args.name,
-            urn=args.urn,
-            props=args.props,
-            opts=args.opts,
+
+    def read() -> tuple[Manifest, ...]:
+        return tuple(
+            manifests_of(
+                resource_type=args.resource_type,
+                name=args.name,
+                urn=args.urn,
+                props=args.props,
+                opts=args.opts,
+            )
         )
-    )
-    session.remember(args.urn, found)
-    return found
+
+    return session.read(args.urn, rule, read)
 
 
 def _described(rule: Rule[Any]) -> dict[str, Any]:
@@ -117,7 +119,7 @@ def _object_policy(listed: ObjectRule, session: Session) -> Policy:
     def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
         agreed = session.agreed(listed.rule.id, args.get_config())
         context = agreements.context_of(agreed, session.today)
-        for manifest in _seen(args, session):
+        for manifest in _seen(args, listed.rule.id, session):
             session.report(args.urn, look_at(listed, manifest, context), agreed, report)
 
     return ResourceValidationPolicy(validate=validate, **_described(listed.rule))

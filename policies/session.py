@@ -2,7 +2,8 @@
 
 import datetime
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pulumi_policy import ReportViolation
@@ -13,6 +14,14 @@ from policies.finding import Finding, Severity
 from policies.manifest import Manifest
 
 
+@dataclass(slots=True)
+class _Shown:
+    """A resource's manifests, and the rules that asked for them."""
+
+    manifests: tuple[Manifest, ...]
+    asked: set[str] = field(default_factory=set[str])
+
+
 class Session:
     """What the pack knows while one command runs: the agreements and what it was shown."""
 
@@ -21,7 +30,7 @@ class Session:
         self.settings = Agreements()
         self.today = today
         self._lock = threading.Lock()
-        self._shown: dict[str, tuple[Manifest, ...]] = {}
+        self._shown: dict[str, _Shown] = {}
         self._notes: dict[str, list[str]] = {}
 
     def configure(self, configuration: Mapping[str, str]) -> None:
@@ -36,15 +45,26 @@ class Session:
             agreements.of_config(rule, config, self.today) if config else Agreements(),
         )
 
-    def remember(self, urn: str, manifests: tuple[Manifest, ...]) -> None:
-        """Keep what the engine showed of a resource."""
+    def read(
+        self, urn: str, rule: str, read: Callable[[], tuple[Manifest, ...]]
+    ) -> tuple[Manifest, ...]:
+        """Return a resource's manifests, read once for all rules.
+
+        The engine asks every rule about a resource in turn. A rule that asks again is asked about
+        new inputs, so then they are read anew.
+        """
         with self._lock:
-            self._shown[urn] = manifests
+            shown = self._shown.get(urn)
+            if shown is None or rule in shown.asked:
+                shown = self._shown[urn] = _Shown(read())
+            shown.asked.add(rule)
+            return shown.manifests
 
     def shown(self, urn: str) -> tuple[Manifest, ...] | None:
         """Return what the engine showed of a resource before."""
         with self._lock:
-            return self._shown.get(urn)
+            shown = self._shown.get(urn)
+            return None if shown is None else shown.manifests
 
     def note(self, key: str, text: str) -> None:
         """Keep something to be shown as advice."""

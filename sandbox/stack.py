@@ -7,6 +7,7 @@ stack is run here when every region's cluster is an existing one whose context b
 
 import argparse
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -200,7 +201,7 @@ def _run(command: str, stack: SandboxStack) -> None:
     elif command == "preview":
         stack.preview()
     else:
-        target = PROJECT_ROOT / "build" / stack.env
+        target = PROJECT_ROOT / "build" / stack.label
         stack.render(target)
         print(f"manifests written to {target.relative_to(PROJECT_ROOT)}/")
 
@@ -209,7 +210,8 @@ def main() -> int:
     """Run one command; errors are lines, not tracebacks."""
     arguments = _arguments()
     try:
-        _run(arguments.command, SandboxStack(env=arguments.env))
+        instance = os.environ.get("TRIPLANE_INSTANCE", "")
+        _run(arguments.command, SandboxStack(env=arguments.env, instance=instance))
     except (SandboxError, ToolchainError, ProblemsError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -833,7 +833,7 @@ class Volume:
         return (
             f"needed {needed / GIB:.3f} GiB, free {free / GIB:.3f} GiB of which"
             f" {reserve / GIB:.3f} GiB must remain (TRIPLANE_RESERVE_GIB), missing"
-            f" {missing / GIB:.3f} GiB"
+            f" {missing / GIB:.3f} GiB."
         )
 
     def publish(self, partials: Sequence[Partial], alive: Callable[[], None]) -> None:

@@ -121,11 +121,23 @@ def state_bytes(state: State, tensor: int, dtype: str, speculative: int) -> int:
     return short + recurrent * DTYPE_BYTES.get(state.dtype or dtype, 2)
 
 
-def entry_bytes(cache: CacheLayers, tensor: int, resolved: Resolved) -> int:
-    """Return the bytes of one token (or compressed entry) in one layer on one rank."""
+_PACKED_LATENT = 656
+"""DeepSeek's packed FP8 latent of sparse attention: 512 bytes, 16 of scales, 128 of positions."""
+
+
+def entry_bytes(cache: CacheLayers, request: BudgetRequest, resolved: Resolved) -> int:
+    """Return the bytes of one token (or compressed entry) in one layer on one rank.
+
+    Sparse latent attention keeps an 8-bit cache in its packed form on Hopper, and on consumer
+    Blackwell always (`layers/attention/mla_attention.py`).
+    """
     if cache.entry_bytes is not None:
         return cache.entry_bytes
-    dtype = resolved.cache_dtype
+    dtype, tensor = resolved.cache_dtype, request.arguments.tensor
+    if cache.kind is CacheKind.MLA and request.architecture.index_top_k:
+        major = request.card.capability[0]
+        if (major == 9 and is_eight_bit(dtype)) or major == 12:
+            return _PACKED_LATENT
     if cache.kind in (CacheKind.MLA, CacheKind.MLA_SLIDING):
         return cache_bytes(cache.head_dim, dtype, resolved.dtype)
     heads = max(1, cache.kv_heads // tensor)
@@ -176,7 +188,7 @@ def pages(request: BudgetRequest, resolved: Resolved) -> tuple[Page, ...]:
     padded = state_page
     if found.is_hybrid:
         attention = next(cache for cache in found.caches if not cache.kind.is_state)
-        each = entry_bytes(attention, asked.tensor, resolved)
+        each = entry_bytes(attention, request, resolved)
         least = 128 if attention.kind is CacheKind.MLA else 16
         step = math.lcm(max(block, least), checkpoint)
         block = max(block, step * -(-state_page // (step * max(1, each))))
@@ -206,7 +218,7 @@ def _attention_page(
     cache: CacheLayers, block: int, request: BudgetRequest, resolved: Resolved
 ) -> Page:
     tokens = cache.block or block
-    size = max(1, tokens // cache.compress) * entry_bytes(cache, request.arguments.tensor, resolved)
+    size = max(1, tokens // cache.compress) * entry_bytes(cache, request, resolved)
     if cache.alignment:
         size = -(-size // cache.alignment) * cache.alignment
     windowed = request.behaviour.hybrid_groups or cache.kind is CacheKind.MLA_SLIDING

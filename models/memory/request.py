@@ -147,6 +147,8 @@ def resolve(request: BudgetRequest) -> Resolved:
     cache_dtype = asked.kv_cache_dtype or "auto"
     if cache_dtype == "auto" and found.quantisation is not None:
         cache_dtype = found.quantisation.kv_cache_dtype or "auto"
+    if cache_dtype == "auto" and _prefers_fp8_cache(request):
+        cache_dtype = "fp8_e4m3"
     state_only = all(cache.kind.is_state for cache in found.caches)
     caching = asked.enable_prefix_caching
     if caching is None:
@@ -161,6 +163,12 @@ def resolve(request: BudgetRequest) -> Resolved:
         prefix_caching=caching and not state_only,
         eager=bool(asked.enforce_eager),
     )
+
+
+def _prefers_fp8_cache(request: BudgetRequest) -> bool:
+    """GLM 5 on data-centre Blackwell (`model_executor/models/config.py` GlmMoeDsaForCausalLM)."""
+    is_glm = request.architecture.model_type == "glm_moe_dsa"
+    return is_glm and request.card.capability[0] == 10 and request.behaviour.release >= (0, 30)
 
 
 def _dtype(name: str | None) -> str:

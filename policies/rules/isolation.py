@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from policies.context import Context, is_house
+from policies.context import Context, is_house, strictness
 from policies.finding import Breach
 from policies.nodes import Node
 from policies.rule import Weight, rule
@@ -84,7 +84,8 @@ def select_gpu_nodes(pod: Pod, context: Context) -> Iterator[Breach]:
         return
     path = f"{pod.spec.path}.nodeSelector"
     if not _selects(pod, _GPU_LABELS):
-        yield Breach(path, "the pod takes accelerators but selects no kind of node")
+        severity = strictness(pod.namespace, context)
+        yield Breach(path, "the pod takes accelerators but selects no kind of node", severity)
     elif is_house(pod.namespace) and not _selects(pod, (_POOL_LABEL,)):
         yield Breach(path, f"the pod does not say in which pool it runs ({_POOL_LABEL})")
 
@@ -121,7 +122,6 @@ def _tolerates(toleration: Node) -> bool:
     "Nothing that takes no accelerator may run on GPU nodes.",
     remedy="remove the toleration and the selector, or ask for the accelerator in limits",
     tags=("isolation", "gpu"),
-    fragments=True,
 )
 def keep_off_gpu_nodes(pod: Pod, context: Context) -> Iterator[Breach]:
     """A pod without GPUs takes the CPU and memory that an engine was sized for."""

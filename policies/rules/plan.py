@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from models.memory import Verdict
 from models.proofs import Demand, Supply, capacity_problems
 from policies.context import Context
 from policies.finding import Breach, Severity
@@ -17,6 +16,9 @@ from policies.rule import Weight, rule
 
 PLAN_TYPE: Final = "triplane:plan:Plan"
 _CENT: Final = 0.01
+FITS: Final = "fits"
+UNKNOWN: Final = "unknown"
+"""Verdicts of the memory model (`models.memory.Verdict`), which takes long to import."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +147,10 @@ def memory(plan: PlanView, context: Context) -> Iterator[Breach]:
     for model in plan.models():
         budget = model["budget"]
         verdict = budget["verdict"].text()
-        if verdict == Verdict.FITS.value:
+        if verdict == FITS:
             continue
         reasons = "; ".join(budget["reasons"].words()) or "no reason is given"
-        unknown = verdict in (None, Verdict.UNKNOWN.value)
+        unknown = verdict in (None, UNKNOWN)
         yield Breach(
             budget.path,
             f"the verdict is {verdict}: {reasons}",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from policies.context import Context, is_house
+from policies.context import Context, strictness
 from policies.finding import Breach, Severity
 from policies.nodes import Node
 from policies.rule import Weight, rule
@@ -55,7 +55,10 @@ def allow_startup(container: Container, context: Context) -> Iterator[Breach]:
         return
     probe = container.node["startupProbe"]
     if not probe.present:
-        yield Breach(probe.path, f"container {container.called} has no startupProbe")
+        # Without a liveness probe nothing ends a pod that is loading.
+        ended = container.node["livenessProbe"].present
+        severity = Severity.ERROR if ended else strictness(container.pod.namespace, context)
+        yield Breach(probe.path, f"container {container.called} has no startupProbe", severity)
         return
     needed = needed_seconds(container.pod)
     budget = budget_seconds(probe)
@@ -80,9 +83,11 @@ def delay_no_liveness(container: Container, context: Context) -> Iterator[Breach
         return
     delay = container.node.at("livenessProbe", "initialDelaySeconds")
     if delay.number():
+        held_back = container.node["startupProbe"].present
         yield Breach(
             delay.path,
             f"the livenessProbe of container {container.called} waits {delay.text()} s",
+            strictness(container.pod.namespace, context) if held_back else Severity.ERROR,
         )
 
 
@@ -97,7 +102,7 @@ def bear_slow_answers(container: Container, context: Context) -> Iterator[Breach
     """FB-04: a saturated or compiling engine misses checks without being dead."""
     if not _engine(container):
         return
-    severity = Severity.ERROR if is_house(container.pod.namespace) else Severity.WARNING
+    severity = strictness(container.pod.namespace, context)
     for name in _PROBES:
         probe = container.node[name]
         if not probe.present:

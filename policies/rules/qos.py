@@ -7,7 +7,7 @@ pod its Guaranteed class, and then the kubelet ends it first when the node runs 
 from collections.abc import Iterator
 from typing import Final
 
-from policies.context import Context, is_house
+from policies.context import Context, is_house, strictness
 from policies.finding import Breach
 from policies.manifest import Manifest
 from policies.rule import Weight, rule
@@ -78,6 +78,7 @@ def bound_storage(pod: Pod, context: Context) -> Iterator[Breach]:
     """A cache without bounds fills the node, and the kubelet evicts whoever is biggest."""
     if not concerns_us(pod):
         return
+    severity = strictness(pod.namespace, context)
     for container in pod.containers():
         resources = container.node["resources"]
         if container.inherits and not resources.present:
@@ -89,12 +90,14 @@ def bound_storage(pod: Pod, context: Context) -> Iterator[Breach]:
                 yield Breach(
                     f"{resources.path}.{side}",
                     f"container {container.called} has no {_SCRATCH} in {side}",
+                    severity,
                 )
     for volume in pod.spec["volumes"].items():
         empty = volume["emptyDir"]
         if empty.present and not empty["sizeLimit"].present:
             name = volume["name"].text()
-            yield Breach(empty.path, f"volume {name!r} is an emptyDir without a sizeLimit")
+            message = f"volume {name!r} is an emptyDir without a sizeLimit"
+            yield Breach(empty.path, message, severity)
 
 
 _INJECTING: Final = (

@@ -100,7 +100,7 @@ def be_readable(manifest: Manifest, context: Context) -> Iterator[Breach]:
         yield _unreadable("kind", "its kind is not known")
     elif body["metadata"].unknown:
         yield _unreadable("metadata", "its metadata is unknown")
-    elif manifest.fragment and any(True for _ in pod_specs(manifest)):
+    elif context.pulumi and manifest.fragment and any(True for _ in pod_specs(manifest)):
         yield _unreadable("spec", "a patch of a workload shows only a part of its pods")
 
 

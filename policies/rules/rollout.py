@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from policies.context import Context
+from policies.context import Context, strictness
 from policies.finding import Breach
 from policies.manifest import Manifest
 from policies.rule import rule
@@ -72,7 +72,8 @@ def start_together(manifest: Manifest, context: Context) -> Iterator[Breach]:
     if not any(pod.runs_engine for pod in pods_of(manifest)):
         return
     if not _is_parallel(manifest) and manifest.spec["replicas"].integer(2) > 1:
-        yield Breach("spec.podManagementPolicy", "replicas start one after another")
+        severity = strictness(manifest.namespace, context)
+        yield Breach("spec.podManagementPolicy", "replicas start one after another", severity)
     skips = manifest.metadata["annotations"]["pulumi.com/skipAwait"].flag()
     if manifest.spec.at("updateStrategy", "type").text() == "OnDelete" and not skips:
         yield Breach("spec.updateStrategy", "with OnDelete an update waits for ever")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from policies.context import Context
+from policies.context import Context, strictness
 from policies.finding import Breach, Severity
 from policies.manifest import Manifest
 from policies.rule import Weight, rule
@@ -53,7 +53,8 @@ def switch_off_service_links(pod: Pod, context: Context) -> Iterator[Breach]:
         return
     links = pod.spec["enableServiceLinks"]
     if links.flag() is not False:
-        yield Breach(links.path, "enableServiceLinks is not false")
+        severity = strictness(pod.namespace, context)
+        yield Breach(links.path, "enableServiceLinks is not false", severity)
 
 
 @rule(

@@ -138,6 +138,16 @@ def test_replacing_an_engine_is_told() -> None:
     assert "3 pods" in finding.message
 
 
+def test_replacing_a_cluster_needs_an_approval() -> None:
+    """Every child is previewed as a replacement, and explicit names collide."""
+    state = {"type": "pulumi:providers:kubernetes", "urn": "urn:pulumi:dev::x::p::west-provider"}
+    document = {"steps": [{"op": "replace", "oldState": state, "newState": state}]}
+    (finding,) = preview_findings(document, CONTEXT)
+    assert finding.object == "Provider/west-provider"
+    accepted = replace(CONTEXT, accept_data_loss=frozenset({finding.object}))
+    assert preview_findings(document, accepted) == ()
+
+
 CHANGES: list[tuple[str, str, Any, tuple[str, ...]]] = [
     ("engine", "spec.serviceName", "other", ("spec.serviceName",)),
     ("engine", "spec.podManagementPolicy", "OrderedReady", ("spec.podManagementPolicy",)),

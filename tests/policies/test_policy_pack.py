@@ -114,6 +114,16 @@ def test_a_compliant_resource_is_not_reported() -> None:
     assert shown(session, lab.compliant()["engine"], "kubernetes:apps/v1:StatefulSet") == {}
 
 
+def test_changed_inputs_are_read_anew() -> None:
+    """One process serves the preview and the update that follows it."""
+    session = Session(lab.TODAY)
+    kind = "kubernetes:apps/v1:StatefulSet"
+    assert shown(session, lab.compliant()["engine"], kind) == {}
+    body = lab.broken("engine.spec.template.spec.hostNetwork", True)["engine"]
+    assert set(shown(session, body, kind)) == {"k8s-pod-stay-off-host"}
+    assert shown(session, lab.compliant()["engine"], kind) == {}
+
+
 def test_an_unknown_in_a_proxy_is_reported_by_its_rule() -> None:
     """The SDK would turn the exception into advice."""
     body = lab.broken("engine.spec.template.spec.containers.0.image", proxy.UNKNOWN_STRING_VALUE)

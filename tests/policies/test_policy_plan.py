@@ -7,8 +7,10 @@ import policies_lab as lab
 import pytest
 from policies_lab import CONTEXT
 
+from models.memory import Verdict
 from policies.evaluate import plan_findings
 from policies.finding import Severity
+from policies.rules import plan
 from policies.unknowns import SENTINELS
 
 pytestmark = pytest.mark.pure
@@ -45,6 +47,12 @@ def inputs() -> dict[str, Any]:
         "models": [model],
         "totals": {"gpusMin": 1, "gpusMax": 4, "usdPerHourMin": 1.0, "usdPerHourMax": 2.0},
     }
+
+
+def test_verdicts_are_those_of_the_memory_model() -> None:
+    """A verdict of another name would refuse every plan."""
+    assert Verdict.FITS.value == plan.FITS
+    assert Verdict.UNKNOWN.value == plan.UNKNOWN
 
 
 def test_a_plan_that_holds_has_no_findings() -> None:
