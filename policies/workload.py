@@ -87,6 +87,13 @@ class Pod:
         return None
 
     @property
+    def follows(self) -> bool:
+        """Whether this is a worker of a group whose leader answers for it."""
+        path = self.spec.path
+        led = self.manifest.spec.at("leaderWorkerTemplate", "leaderTemplate").value is not None
+        return path.endswith("workerSpec") or (led and "workerTemplate" in path)
+
+    @property
     def takes_accelerators(self) -> bool:
         """Whether any container asks for a GPU or the like."""
         return any(container.accelerators() for container in self.containers())
@@ -123,8 +130,9 @@ class Container:
 
     @property
     def inherits(self) -> bool:
-        """Whether a serving runtime adds what is absent here."""
-        return self.pod.found.model is self.node
+        """Whether KServe adds what is absent here, from a runtime or a base configuration."""
+        merged = self.pod.manifest.is_kind("LLMInferenceService")
+        return merged or self.pod.found.model is self.node
 
     def environment(self) -> dict[str, str]:
         """Return the variables with literal values."""

@@ -46,6 +46,14 @@ def install_venv_package() -> bool:
     return run("apt-get", *quiet, "update") and run("apt-get", *quiet, "install", "-y", name)
 
 
+def write_launcher(target: Path) -> None:
+    """Write `bin/triplane`, which runs the command from this checkout wherever it is called."""
+    launcher = target / "bin" / "triplane"
+    python = (target / "bin" / "python").absolute()
+    launcher.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{python}" -m cli "$@"\n')
+    launcher.chmod(0o755)
+
+
 def main() -> int:
     """Make the environment given as the first argument and install what the lock file lists."""
     target = Path(sys.argv[1])
@@ -63,6 +71,7 @@ def main() -> int:
     if not run(*pip, "install", "--require-hashes", "-r", str(LOCK)):
         say("a package could not be installed; the lines above say which and why")
         return 1
+    write_launcher(target)
     say(f"done in {time.monotonic() - began:.0f} s")
     return 0
 

@@ -39,11 +39,15 @@ _GRACE_SEC: Final = 330
 
 
 def annotations(model: PlannedModel) -> dict[str, str]:
-    """Return what identifies the weights and the engine that a pod runs."""
+    """Return what identifies the weights and the engine that a pod runs, and its start-up time.
+
+    Policies hold the start-up probe and the wait of an update against that time.
+    """
     return {
         "triplane.dev/model": model.entry.repository,
         "triplane.dev/model-revision": model.entry.revision,
         "triplane.dev/engine-version": model.contract.version,
+        "triplane.dev/startup-seconds": str(model.startup_sec),
     }
 
 

@@ -105,9 +105,9 @@ def tolerate_gpu_taint(pod: Pod, context: Context) -> Iterator[Breach]:
     ):
         return
     if not any(_tolerates(toleration) for toleration in pod.spec["tolerations"].items()):
-        yield Breach(
-            f"{pod.spec.path}.tolerations", "the pod takes GPUs but tolerates no GPU taint"
-        )
+        path = f"{pod.spec.path}.tolerations"
+        severity = strictness(pod.namespace, context)
+        yield Breach(path, "the pod takes GPUs but tolerates no GPU taint", severity)
 
 
 def _tolerates(toleration: Node) -> bool:

@@ -25,7 +25,8 @@ def share_memory(container: Container, context: Context) -> Iterator[Breach]:
     """VLLM-10: ranks talk through /dev/shm, whose default of 64 MiB ends NCCL at its start."""
     if not container.is_engine or container.inherits:
         return
-    ranks = max(container.gpus(), container.parallelism())
+    # Of a group's ranks, those in this pod are as many as its GPUs.
+    ranks = container.gpus() or container.parallelism()
     if ranks < 2:
         return
     path = f"{container.node.path}.volumeMounts"

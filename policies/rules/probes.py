@@ -38,7 +38,7 @@ def budget_seconds(probe: Node) -> float:
 
 
 def _engine(container: Container) -> bool:
-    return not container.inherits and container.is_engine
+    return not container.inherits and not container.pod.follows and container.is_engine
 
 
 @rule(

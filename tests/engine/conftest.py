@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable, Iterator
 
 import pytest
-from engine_lab import discard
+from stack_lab import discard
 
 from sandbox.stack import Change, SandboxStack
 

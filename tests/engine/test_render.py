@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from engine_lab import kubectl
+from stack_lab import kubectl
 
 from sandbox.stack import SandboxStack
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import psutil
 import pytest
-from engine_lab import kubectl, names, objects, pulumi, state, urns
+from stack_lab import kubectl, names, objects, pulumi, state, urns
 
 from sandbox.recovery import recover
 from sandbox.stack import UP, SandboxStack

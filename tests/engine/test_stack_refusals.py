@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from engine_lab import pulumi, state
+from stack_lab import pulumi, state
 
 from sandbox.errors import SandboxError
 from sandbox.stack import UP, SandboxStack

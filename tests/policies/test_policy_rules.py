@@ -222,7 +222,7 @@ ELSEWHERE = {
     "k8s-workload-have-one-autoscaler",
     "k8s-namespace-inject-no-engine",
 }
-"""Rules whose fixtures need other objects; `test_policy_slips.py` has them."""
+"""Rules whose fixtures need other objects; `test_policy_slips_*.py` have them."""
 
 
 def test_every_rule_has_a_broken_fixture() -> None:

@@ -200,3 +200,22 @@ def test_other_peoples_files_are_warned_where_they_may_have_reasons() -> None:
     files = replace(CONTEXT, pulumi=False, whole=False)
     assert {each.severity for each in lab.found({"a": body}, files)} == {Severity.WARNING}
     assert Severity.ERROR in {each.severity for each in lab.found({"a": body})}
+
+
+def test_a_groups_worker_needs_no_probes_of_its_own() -> None:
+    """It serves nothing; the leader answers for the group, and alone it is the leader."""
+    template = lab.compliant()["engine"]["spec"]["template"]
+    worker = lab.broken(f"{CONTAINER}.startupProbe", lab.ABSENT)["engine"]["spec"]["template"]
+    spec: Json = {"leaderWorkerTemplate": {"leaderTemplate": template, "workerTemplate": worker}}
+    body: Json = {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "a", "namespace": lab.NAMESPACE},
+        "spec": spec,
+    }
+    context = replace(CONTEXT, whole=False)
+    assert lab.found({"a": body}, context) == []
+    del spec["leaderWorkerTemplate"]["leaderTemplate"]
+    assert {each.rule for each in lab.found({"a": body}, context)} == {
+        "k8s-container-allow-startup"
+    }
