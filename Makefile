@@ -55,7 +55,7 @@ fmt: setup ## format the code
 	@$(BIN)/ruff check --fix --quiet $(CODE)
 
 format-check: setup
-	@$(BIN)/ruff format --check --quiet $(CODE)
+	@$(BIN)/ruff format --check $(CODE)
 
 lint: setup ## lint the code
 	@$(BIN)/ruff check $(CODE)

@@ -244,7 +244,7 @@ def _fit(
 def _memory_problems(deployment: Deployment, fit: Budget) -> list[Problem]:
     """Return a problem where the replica would not start, not serve, or cannot be judged."""
     if fit.verdict is Verdict.FITS:
-        return []
+        return [] if fit.is_within_bound else [_margin_problem(deployment, fit)]
     said = {
         Verdict.CANNOT_START: "the engine would not start",
         Verdict.CANNOT_SERVE: "the engine would refuse its own context length",
@@ -269,6 +269,33 @@ def _memory_problems(deployment: Deployment, fit: Budget) -> list[Problem]:
             or "place it on a pool with larger cards or more of them, or choose a smaller model",
         )
     ]
+
+
+def _margin_problem(deployment: Deployment, fit: Budget) -> Problem:
+    """Return the problem of a replica that fits by the estimate, but not by its bound."""
+    low, need = fit.kv_cache_gib_low or 0.0, fit.needed_kv_gib or 0.0
+    return Problem(
+        path=deployment.path,
+        rule="plan-margin",
+        object=deployment.subject,
+        message=f"the engine would probably start, but one time in a hundred its KV cache has less "
+        f"than {low:.2f} GiB, and one request of full length needs {need:.2f} GiB",
+        value=f"estimate {fit.kv_cache_gib or 0.0:.2f} GiB, bound {low:.2f} GiB",
+        mend="lower max_model_len, max_num_batched_tokens or max_num_seqs, raise "
+        "gpu_memory_utilization, or record an exception once a run was measured (triplane calibrate)",
+    )
+
+
+def _remarks(deployment: Deployment, fit: Budget) -> list[Notice]:
+    """Return what a fitting budget should make its owner know."""
+    remarks: list[Notice] = []
+    if fit.kv_heads_replicated:
+        text = (
+            f"{deployment.settings.model}: tensor parallel ranks hold copies of the same KV heads, "
+            "so that more ranks do not buy more KV cache"
+        )
+        remarks.append(Notice(path=deployment.path, message=text, level="warning"))
+    return remarks
 
 
 def _mends(deployment: Deployment, fit: Budget) -> list[str]:

@@ -5,6 +5,7 @@ Following keys never fails: what is absent reads as absent. Reading a value rais
 `Rule` turns both into findings, so a rule cannot forget them.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -99,7 +100,8 @@ class Node:
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, int | float):
-            return str(int(value)) if value == int(value) else repr(value)
+            whole = math.isfinite(value) and value == int(value)
+            return str(int(value)) if whole else repr(value)
         raise UnreadableFieldError(self.path, "a single value")
 
     def number(self) -> float | None:
@@ -108,9 +110,12 @@ class Node:
         if text is None:
             return None
         try:
-            return float(text)
-        except ValueError:
-            raise UnreadableFieldError(self.path, "a number") from None
+            number = float(text)
+        except (ValueError, OverflowError):
+            number = math.inf
+        if not math.isfinite(number):
+            raise UnreadableFieldError(self.path, "a number")
+        return number
 
     def integer(self, default: int = 0) -> int:
         """Return a whole number, or the default where it is absent."""

@@ -68,6 +68,7 @@ OBJECT_RULES: Final[tuple[ObjectRule, ...]] = (
     _at_manifest(releases.be_readable),
     _at_manifest(releases.ship_no_engine),
     _at_containers(qos.be_guaranteed),
+    _at_pods(qos.keep_class),
     _at_containers(qos.count_whole_gpus),
     _at_pods(qos.bound_storage),
     _at_pods(qos.refuse_injection),

@@ -4,6 +4,7 @@ The SDK hands rules Mapping and Sequence proxies that raise at an unknown value,
 exception into advice, whatever the rule's level. So nothing but `plain` ever touches a proxy.
 """
 
+import datetime
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +39,11 @@ _SENTINEL: Final = re.compile("|".join(SENTINELS))
 the SDK sees no unknown at all (measured with the id of a provider that is yet to be made)."""
 
 
-def plain(value: object, path: str = "") -> Plain:
+_DEEPEST: Final = 100
+"""Levels of nesting; YAML anchors can make a cycle."""
+
+
+def plain(value: object, path: str = "", depth: int = 0) -> Plain:
     """Return plain data; each unknown field becomes an `Unknown` with its path.
 
     Never raises: what is no plain data (an asset, an archive) counts as unknown too.
@@ -47,12 +52,17 @@ def plain(value: object, path: str = "") -> Plain:
         return Unknown(path) if _SENTINEL.search(value) else value
     if value is None or isinstance(value, bool | int | float):
         return value
+    if isinstance(value, datetime.date):
+        # YAML reads an unquoted date as one; the API server reads text.
+        return value.isoformat()
+    if depth > _DEEPEST:
+        return Unknown(path, "since it is nested too deeply")
     if isinstance(value, Mapping):
         mapping = cast("Mapping[object, object]", value)
-        return {str(key): _member(mapping, key, joined(path, str(key))) for key in mapping}
+        return {str(key): _member(mapping, key, joined(path, str(key)), depth) for key in mapping}
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         items = cast("Sequence[object]", value)
-        return [_member(items, index, joined(path, index)) for index in range(len(items))]
+        return [_member(items, index, joined(path, index), depth) for index in range(len(items))]
     return Unknown(path, f"since {type(value).__name__} cannot be read by policies")
 
 
@@ -66,7 +76,9 @@ def joined(path: str, key: str | int) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _member(container: Mapping[object, object] | Sequence[object], key: object, path: str) -> Plain:
+def _member(
+    container: Mapping[object, object] | Sequence[object], key: object, path: str, depth: int
+) -> Plain:
     try:
         value = container[key]  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
     except Exception as error:
@@ -74,4 +86,4 @@ def _member(container: Mapping[object, object] | Sequence[object], key: object, 
         if type(error).__name__ != "UnknownValueError":
             raise
         return Unknown(path)
-    return plain(cast("object", value), path)
+    return plain(cast("object", value), path, depth + 1)

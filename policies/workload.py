@@ -14,6 +14,7 @@ from typing import Final
 
 from policies import quantities
 from policies.context import is_house
+from policies.images import image_of
 from policies.manifest import Manifest
 from policies.nodes import Node
 from policies.podspecs import Found, pod_specs
@@ -25,7 +26,11 @@ _ACCELERATOR: Final = re.compile(
     re.IGNORECASE,
 )
 _ENGINE_IMAGE: Final = re.compile(r"(^|[/_-])vllm", re.IGNORECASE)
-_OTHER_IMAGE: Final = re.compile(r"sim|mock|cpu|router|stack|lmcache|exporter|fake", re.IGNORECASE)
+_OTHER_IMAGE: Final = re.compile(
+    r"(^|[_-])(sim|simulator|mock|fake|cpu|router|exporter|operator|controller)([_-]|$)",
+    re.IGNORECASE,
+)
+"""What is named after the engine without being one, by the last part of its repository."""
 
 
 class Role(StrEnum):
@@ -99,6 +104,11 @@ class Pod:
         return any(container.accelerators() for container in self.containers())
 
     @property
+    def claims_devices(self) -> bool:
+        """Whether the pod is given devices by resource claims (dynamic resource allocation)."""
+        return any(True for _ in self.spec["resourceClaims"].items())
+
+    @property
     def runs_engine(self) -> bool:
         """Whether any container runs vLLM."""
         return any(container.is_engine for container in self.containers())
@@ -150,14 +160,14 @@ class Container:
 
     def quantity(self, side: str, resource: str) -> Fraction | None:
         """Return a request or limit; `side` is `requests` or `limits`."""
-        return _quantity(self.node.at("resources", side, resource))
+        return quantity(self.node.at("resources", side, resource))
 
     def accelerators(self) -> dict[str, Fraction]:
         """Return GPUs and the like by resource name, as limited or requested, zeroes left out."""
         found: dict[str, Fraction] = {}
         for side in ("requests", "limits"):
             for name, node in self.node.at("resources", side).pairs():
-                amount = _quantity(node) if _ACCELERATOR.match(name) else None
+                amount = quantity(node) if _ACCELERATOR.match(name) else None
                 if amount:
                     found[name] = max(amount, found.get(name, amount))
         return found
@@ -174,10 +184,10 @@ class Container:
             return True
         if self.inherits:
             return _model_format(self.node) in ("vllm", "huggingface")
-        image = (self.image or "").lower()
-        repository = image.split("@", maxsplit=1)[0]
-        last = "/".join(repository.split("/")[-2:])
-        if not _ENGINE_IMAGE.search(last) or _OTHER_IMAGE.search(last):
+        repository = image_of(self.image or "").repository
+        owner_and_name = "/".join(repository.split("/")[-2:])
+        other = _OTHER_IMAGE.search(repository.rsplit("/", 1)[-1])
+        if other or not _ENGINE_IMAGE.search(owner_and_name):
             return False
         return self.role is Role.MAIN and (
             not self.node["command"].present or bool(self.accelerators())
@@ -188,7 +198,7 @@ class Container:
         words = self.words()
         tensor = option(words, "--tensor-parallel-size", "-tp")
         pipeline = option(words, "--pipeline-parallel-size", "-pp")
-        sizes = [int(size) for size in (tensor, pipeline) if size is not None and size.isdigit()]
+        sizes = [int(size) for size in (tensor, pipeline) if size is not None and size.isdecimal()]
         product = 1
         for size in sizes:
             product *= size
@@ -202,7 +212,8 @@ class Container:
         }
 
 
-def _quantity(node: Node) -> Fraction | None:
+def quantity(node: Node) -> Fraction | None:
+    """Return the amount that a field holds; None where it is absent."""
     if not node.present:
         return None
     value = node.value
@@ -226,7 +237,8 @@ def _model_format(node: Node) -> str:
 
 def concerns_us(pod: Pod) -> bool:
     """Whether a pod is of this project, takes accelerators or runs an engine."""
-    return is_house(pod.namespace) or pod.takes_accelerators or pod.runs_engine
+    takes = pod.takes_accelerators or pod.claims_devices
+    return is_house(pod.namespace) or takes or pod.runs_engine
 
 
 def pods_of(manifest: Manifest) -> Iterator[Pod]:

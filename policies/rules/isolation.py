@@ -125,7 +125,8 @@ def _tolerates(toleration: Node) -> bool:
 )
 def keep_off_gpu_nodes(pod: Pod, context: Context) -> Iterator[Breach]:
     """A pod without GPUs takes the CPU and memory that an engine was sized for."""
-    if _on_daemon_duty(pod, context) or pod.takes_accelerators:
+    takes = pod.takes_accelerators or pod.claims_devices
+    if takes or _on_daemon_duty(pod, context):
         return
     for toleration in pod.spec["tolerations"].items():
         key, operator = toleration["key"].text() or "", toleration["operator"].text()

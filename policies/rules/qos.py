@@ -11,7 +11,7 @@ from policies.context import Context, is_house, strictness
 from policies.finding import Breach
 from policies.manifest import Manifest
 from policies.rule import Weight, rule
-from policies.workload import Container, Pod, concerns_us
+from policies.workload import Container, Pod, concerns_us, quantity
 
 _GUARANTEED: Final = ("cpu", "memory")
 _SCRATCH: Final = "ephemeral-storage"
@@ -47,6 +47,25 @@ def be_guaranteed(container: Container, context: Context) -> Iterator[Breach]:
             )
         elif limit == 0 and name in _GUARANTEED:
             yield Breach(path, f"container {container.called} has a limit of {name} that is zero")
+
+
+@rule(
+    "k8s-pod-keep-class",
+    "No resources of a whole pod take it its Guaranteed class.",
+    remedy="remove spec.resources, or give cpu and memory in it equal requests and limits",
+    weight=Weight.CRITICAL,
+    tags=("qos",),
+)
+def keep_class(pod: Pod, context: Context) -> Iterator[Breach]:
+    """Where a pod has resources of its own, they decide the class, not its containers'."""
+    resources = pod.spec["resources"]
+    if pod.found.inherits or not resources.present or not concerns_us(pod):
+        return
+    for name in _GUARANTEED:
+        request = quantity(resources.at("requests", name))
+        limit = quantity(resources.at("limits", name))
+        if limit is None or request not in (None, limit):
+            yield Breach(resources.path, f"the pod's own {name} has unequal request and limit")
 
 
 @rule(

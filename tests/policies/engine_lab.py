@@ -95,9 +95,13 @@ def preview(
     *,
     plan: Any = None,
     settings: Any = None,
+    pack: Any = None,
     unprotected: Iterable[str] = (),
 ) -> Preview:
-    """Preview a program that registers these objects, with the pack."""
+    """Preview a program that registers these objects, with the pack.
+
+    `settings` are the stack's (`triplane:platform`), `pack` the pack's own configuration.
+    """
     project = home / "project"
     project.mkdir(parents=True)
     (home / "state").mkdir()
@@ -113,6 +117,7 @@ def preview(
     (project / "given.json").write_text(json.dumps(given))
     config = {} if settings is None else {"triplane:platform": settings}
     (project / "Pulumi.lab.yaml").write_text(json.dumps({"config": config}))
+    (project / "pack.json").write_text(json.dumps(pack or {}))
     env = tools.env()
     env.pop("KUBECONFIG", None)
     env["PULUMI_BACKEND_URL"] = f"file://{home / 'state'}"
@@ -126,7 +131,10 @@ def preview(
         capture_output=True,
     )
     done = subprocess.run(
-        [*run, "preview", "--color=never", "--policy-pack", str(ROOT / "policies")],
+        [
+            *(*run, "preview", "--color=never", "--policy-pack", str(ROOT / "policies")),
+            *("--policy-pack-config", "pack.json"),
+        ],
         cwd=project,
         env=env,
         capture_output=True,

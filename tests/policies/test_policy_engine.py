@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import engine_lab
 import policies_lab as lab
 import pytest
 from engine_lab import UNKNOWN, Preview, preview
-from policies_lab import CONTAINER, NAMESPACE, Json
+from policies_lab import CONTAINER, NAMESPACE, POD, Json
 from test_policy_plan import BROKEN as BROKEN_PLANS
 from test_policy_plan import inputs
 from test_policy_rules import BROKEN
@@ -144,11 +143,12 @@ def test_unknown_values_are_refused_field_by_field(refused: Preview) -> None:
     assert f"{label}.args[1]: cannot verify that" in refused.text
 
 
-def test_a_compliant_stack_passes_and_its_exception_is_shown(
+def test_a_compliant_stack_passes_and_its_exceptions_are_shown(
     tools: Toolchain, tmp_path: Path
 ) -> None:
-    """All rules mandatory, the cluster unknown, one exception recorded: exit code 0."""
+    """All rules mandatory, the cluster unknown, an exception from either source: exit code 0."""
     stack = lab.broken(f"{CONTAINER}.image", "vllm/vllm-openai:latest")
+    stack = lab.broken(f"{POD}.hostIPC", True, stack)
     record = {
         "rule": "k8s-container-pin-image",
         "object": "StatefulSet/triplane-models/llama",
@@ -157,9 +157,13 @@ def test_a_compliant_stack_passes_and_its_exception_is_shown(
         "expires": "2999-12-31",
     }
     settings = {"exceptions": [record], **LABELS}
-    done = engine_lab.preview(tmp_path, tools, stack, plan=inputs(), settings=settings)
+    row = {**record, "owner": "cache team"}
+    del row["rule"]
+    pack = {"k8s-pod-stay-off-host": {"exceptions": [row]}}
+    done = preview(tmp_path, tools, stack, plan=inputs(), settings=settings, pack=pack)
     assert done.exit_code == 0, done.text
     assert {level for level, _, _ in done.violations} == {"advisory"}
     assert "excused until 2999-12-31 by platform team" in done.text
+    assert "excused until 2999-12-31 by cache team" in done.text
     assert "recorded exception" in done.text
     assert ADVICE_OF_THE_SDK not in done.text

@@ -26,6 +26,7 @@ BROKEN: list[tuple[str, str, Any, str]] = [
     ("k8s-pod-be-guaranteed", f"{CONTAINER}.resources.limits.memory", "0", ENGINE),
     ("k8s-pod-be-guaranteed", f"{INIT}.resources", ABSENT, ENGINE),
     ("k8s-pod-be-guaranteed", f"{POD}.initContainers.1.resources.limits", ABSENT, ENGINE),
+    ("k8s-pod-keep-class", f"{POD}.resources", {"limits": {"cpu": 8}}, ENGINE),
     ("k8s-pod-count-whole-gpus", f"{CONTAINER}|resources|limits|nvidia.com/gpu", "500m", ENGINE),
     ("k8s-pod-bound-storage", f"{INIT}.resources.limits.ephemeral-storage", ABSENT, ENGINE),
     ("k8s-pod-bound-storage", f"{POD}.volumes.2.emptyDir", {}, ENGINE),

@@ -13,6 +13,21 @@ from policies.unknowns import SENTINELS
 pytestmark = pytest.mark.pure
 
 ATTEMPTS: dict[str, tuple[str, Attempt]] = {
+    "GPUs by a resource claim": (
+        QOS,
+        lambda: only(
+            custom(
+                "Pod",
+                {
+                    "resourceClaims": [{"name": "gpu"}],
+                    "containers": [
+                        {"name": "e", "image": "a:1", "resources": {"claims": [{"name": "gpu"}]}}
+                    ],
+                },
+                "v1",
+            )
+        ),
+    ),
     "a secret after its option": (
         "k8s-container-hide-secrets",
         lambda: only(engine(f"{CONTAINER}.args", ["--hf-token", "abcdef"])),

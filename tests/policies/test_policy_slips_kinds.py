@@ -248,12 +248,32 @@ def test_ignored_replicas_are_accepted() -> None:
     assert lab.refused(findings(made, CONTEXT), "k8s-workload-leave-replicas") == []
 
 
-def test_a_simulator_and_a_router_are_no_engines() -> None:
-    """Their images are named after the engine; none of its rules is meant for them."""
+def images(*references: str) -> set[str]:
+    """Return the rules that refuse bare pods of these images."""
     text = "\n---\n".join(
         f"{{apiVersion: v1, kind: Pod, metadata: {{name: a, namespace: b}}, spec: {{containers: "
         f"[{{name: c, image: '{image}'}}]}}}}"
-        for image in ("ghcr.io/llm-d/llm-d-inference-sim:v1", "lmcache/lmstack-router:v1")
+        for image in references
     )
     context = replace(CONTEXT, pulumi=False, whole=False)
-    assert [str(each) for each in findings(of_text(text), context)] == []
+    return {each.rule for each in findings(of_text(text), context)}
+
+
+def test_a_simulator_and_a_router_are_no_engines() -> None:
+    """Their images are named after the engine; none of its rules is meant for them."""
+    others = ("ghcr.io/llm-d/llm-d-inference-sim:v1", "lmcache/lmstack-router:v1")
+    assert images(*others, "vllm/vllm-cpu-env:v1", "vllm/router:v1") == set()
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "vllm/vllm-openai:v0.33.0",
+        "lmcache/vllm-openai:v1",
+        "me/vllm:demo",
+        "r:5000/x/vllm-server:1",
+    ],
+)
+def test_images_of_other_makers_are_engines(image: str) -> None:
+    """Whoever built it, it loads weights and compiles."""
+    assert QOS in images(image)

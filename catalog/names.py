@@ -1,0 +1,65 @@
+"""Reads the tables of names: models as people write them, GPUs that this project does not use."""
+
+from pathlib import Path
+from typing import Final
+
+from pydantic import PositiveFloat
+
+from catalog.files import Source
+from catalog.reading import Reader
+from models.accelerators import ComputeCapability, capability
+from models.architecture.names import Alias, Configurations, ModelNames
+from models.base import Model
+from models.cards import OtherGpu
+from models.memory import Card
+
+_HERE: Final = Path(__file__).parent
+
+
+class _AliasesFile(Model):
+    """`model_aliases.yaml`."""
+
+    models: tuple[Alias, ...]
+
+
+class _GpuRow(Model):
+    """One GPU of `other_gpus.yaml`."""
+
+    names: tuple[str, ...]
+    memory_gib: PositiveFloat
+    compute_capability: ComputeCapability
+    rocm: bool = False
+    source: Source
+
+
+class _GpusFile(Model):
+    """`other_gpus.yaml`."""
+
+    gpus: tuple[_GpuRow, ...]
+
+
+def model_names(given: Configurations, root: Path | None = None) -> ModelNames:
+    """Return the alias table over the configurations given. Raises `ProblemsError`."""
+    reader = Reader(root or _HERE)
+    parsed = reader.model("model_aliases.yaml", _AliasesFile)
+    reader.finish("catalogue")
+    return ModelNames(parsed.models if parsed else (), given)
+
+
+def other_gpus(root: Path | None = None) -> tuple[OtherGpu, ...]:
+    """Return the GPUs that runs name and this project does not use. Raises `ProblemsError`."""
+    reader = Reader(root or _HERE)
+    parsed = reader.model("other_gpus.yaml", _GpusFile)
+    reader.finish("catalogue")
+    return tuple(
+        OtherGpu(
+            names=row.names,
+            card=Card(
+                memory_gib=row.memory_gib,
+                capability=capability(row.compute_capability),
+                product="" if row.rocm else row.names[0],
+                rocm=row.rocm,
+            ),
+        )
+        for row in (parsed.gpus if parsed else ())
+    )

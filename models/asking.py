@@ -1,0 +1,205 @@
+"""From a case as people write it to a budget request, or to what is missing. Pure.
+
+Names resolve through the catalogue, the alias table and the configurations given; what cannot be
+resolved is named, never guessed. What was assumed is in the notes.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from pydantic import JsonValue
+
+from models.architecture import Architecture, architecture
+from models.architecture.names import ModelNames
+from models.cards import CardNames
+from models.cases import Case, arguments_of_case
+from models.catalogue import Catalogue, CatalogueModel, plain_name
+from models.contract import EngineContract
+from models.memory import (
+    Arguments,
+    Behaviour,
+    BudgetRequest,
+    Card,
+    behaviour_of,
+    behaviour_of_contract,
+)
+from models.problems import ProblemsError, shown
+
+_BFLOAT16_SINCE: Final = (8, 0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sources:
+    """What names are looked up in.
+
+    `pinned` makes the catalogue's release the default; without it a run that does not say its
+    release is read as one of unknown release.
+    """
+
+    catalogue: Catalogue
+    names: ModelNames
+    cards: CardNames
+    pinned: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """A case with its request, or with what is `missing`.
+
+    `model_names` are the names that the model goes by, `gpu` the catalogue's name of the card
+    ("" if it is not in it), `version` the release.
+    """
+
+    case: Case
+    request: BudgetRequest | None = None
+    missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    model_names: tuple[str, ...] = ()
+    gpu: str = ""
+    version: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Model:
+    config: Mapping[str, JsonValue] | None
+    entry: CatalogueModel | None = None
+    missing: str | None = None
+    note: str | None = None
+
+
+def ask(
+    case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = None
+) -> Asked:
+    """Return the request of a case; `config` is the model's configuration where it is given."""
+    model = _Model(config=config) if config is not None else _model(case.model, sources)
+    found = sources.cards.find(case.gpu, case.gpu_mem_gib)
+    missing = [text for text in (model.missing, found.missing) if text is not None]
+    shape: Architecture | None = None
+    if model.config is not None:
+        try:
+            shape = architecture(model.config)
+        except ProblemsError as error:
+            missing += [f"model: {problem}" for problem in error.problems]
+    try:
+        arguments = arguments_of_case(case)
+    except ProblemsError as error:
+        missing += [f"arguments: {problem}" for problem in error.problems]
+        arguments = Arguments()
+    version = case.vllm_version or _pinned(model.entry, sources)
+    notes = [*found.notes, *([model.note] if model.note else [])]
+    asked = Asked(
+        case=case,
+        missing=tuple(missing),
+        model_names=_names(case, model.entry),
+        gpu=found.name,
+        version=version,
+    )
+    if missing or shape is None or found.card is None:
+        return _with(asked, None, notes)
+    arguments = _computable(arguments, shape, found.card, notes)
+    contract = contract_of(version, sources.catalogue)
+    request = BudgetRequest(
+        architecture=shape,
+        card=found.card,
+        behaviour=_behaviour(version, contract, model.config or {}),
+        arguments=arguments,
+        n_gpus=case.n_gpus,
+        minimum=None if contract is None or found.card.rocm else contract.minimum_capability,
+        quantization_names={} if contract is None else dict(contract.quantization_names),
+    )
+    return _with(asked, request, notes)
+
+
+def _behaviour(
+    version: str | None, contract: EngineContract | None, config: Mapping[str, JsonValue]
+) -> Behaviour:
+    """Return how the release treats memory; some model classes estimate no graphs in some."""
+    if contract is None:
+        return behaviour_of(version)
+    found = behaviour_of_contract(contract)
+    classes = config.get("architectures")
+    names = classes if isinstance(classes, list) else []
+    if any(name in contract.memory.no_graph_estimate_for for name in names):
+        return found.model_copy(update={"graphs_deducted": False})
+    return found
+
+
+def _with(asked: Asked, request: BudgetRequest | None, notes: list[str]) -> Asked:
+    return Asked(
+        case=asked.case,
+        request=request,
+        missing=asked.missing,
+        notes=tuple(notes),
+        model_names=asked.model_names,
+        gpu=asked.gpu,
+        version=asked.version,
+    )
+
+
+def _pinned(entry: CatalogueModel | None, sources: Sources) -> str | None:
+    if not sources.pinned:
+        return None
+    if entry is not None:
+        return entry.entry.engine
+    releases = list(sources.catalogue.engines)
+    return max(releases, key=_numbers) if releases else None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def contract_of(version: str | None, catalogue: Catalogue) -> EngineContract | None:
+    """Return the contract of exactly that release; forks and builds of a branch have none."""
+    if version is None or re.search(r"fork|main|dev|rc|post", version, re.IGNORECASE):
+        return None
+    found = re.search(r"\d+\.\d+\.\d+", version)
+    return None if found is None else catalogue.engines.get(found[0])
+
+
+def _names(case: Case, entry: CatalogueModel | None) -> tuple[str, ...]:
+    names = [case.model or "", entry.entry.name if entry else ""]
+    names.append(entry.entry.repository if entry else "")
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _model(name: str | None, sources: Sources) -> _Model:
+    if not name:
+        return _Model(config=None, missing="model: not given")
+    models = sources.catalogue.models
+    wanted = plain_name(name)
+    for entry in models.values():
+        if wanted in (plain_name(entry.entry.name), plain_name(entry.entry.repository)):
+            return _Model(config=entry.config, entry=entry)
+    config = sources.names.configuration(name)
+    if config is not None:
+        return _Model(config=config)
+    other = _alternative(name)
+    config = None if other is None else sources.names.configuration(other)
+    if config is not None:
+        return _Model(config=config, note=f"model: {name!r} is read as {other!r}")
+    near = get_close_matches(name.lower(), list(models), n=3, cutoff=0.5)
+    hint = f"; did you mean {', '.join(near)}?" if near else ""
+    return _Model(
+        config=None, missing=f"model: no configuration is known for {shown(name)}{hint}"
+    )
+
+
+def _alternative(name: str) -> str | None:
+    """Return the last of several versions that a name gives (`Qwen3.5/3.6-27B`), or None."""
+    changed = re.sub(r"(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)(?![\w.]*/)", r"\2", name)
+    return changed if changed != name else None
+
+
+def _computable(
+    arguments: Arguments, shape: Architecture, card: Card, notes: list[str]
+) -> Arguments:
+    """Take float16 where the dtype is `auto` and the card cannot compute in bfloat16."""
+    old = card.capability < _BFLOAT16_SINCE and not card.rocm
+    if arguments.dtype is not None or shape.dtype != "bfloat16" or not old:
+        return arguments
+    notes.append("dtype: float16, since the card cannot compute in bfloat16")
+    return arguments.model_copy(update={"dtype": "float16"})
