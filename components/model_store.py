@@ -21,12 +21,14 @@ class ModelStoreArgs:
     """What to seed, with what.
 
     `program` is the seeding program's text; `credentials` the object store's keys (secret), None
-    where the pod's identity is enough or where manifests are only rendered.
+    where the pod's identity is enough or where manifests are only rendered. `replaceable` is true
+    where the settings accept that the volume is lost.
     """
 
     region: PlannedRegion
     program: str
     credentials: Mapping[str, Input[str]] | None
+    replaceable: bool = False
 
 
 class ModelStore(pulumi.ComponentResource):
@@ -87,5 +89,6 @@ class ModelStore(pulumi.ComponentResource):
             f"{name}-models",
             metadata=metadata(MODELS_VOLUME, MODELS_NAMESPACE),
             spec=render.claim(args.region),
-            opts=ResourceOptions(parent=self, depends_on=needed),
+            # Replacing it loses every seeded revision; the approval stands in the settings.
+            opts=ResourceOptions(parent=self, depends_on=needed, protect=not args.replaceable),
         )

@@ -13,6 +13,7 @@ from components.model_route import ModelRoute, ModelRouteArgs
 from components.model_store import ModelStore, ModelStoreArgs
 from components.namespaces import Namespaces, NamespacesArgs
 from components.vllm_service import VllmService, VllmServiceArgs
+from models.names import MODELS_CLAIM
 from models.plan import PlannedRegion, PlatformPlan
 
 
@@ -56,7 +57,10 @@ class Region(pulumi.ComponentResource):
         store = ModelStore(
             f"{name}-store",
             ModelStoreArgs(
-                region=args.region, program=args.seed_program, credentials=args.credentials
+                region=args.region,
+                program=args.seed_program,
+                credentials=args.credentials,
+                replaceable=MODELS_CLAIM in args.plan.accept_data_loss,
             ),
             self._after([spaces]),
         )

@@ -70,9 +70,7 @@ class _Model:
     note: str | None = None
 
 
-def ask(
-    case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = None
-) -> Asked:
+def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = None) -> Asked:
     """Return the request of a case; `config` is the model's configuration where it is given."""
     model = _Model(config=config) if config is not None else _model(case.model, sources)
     found = sources.cards.find(case.gpu, case.gpu_mem_gib)
@@ -183,9 +181,7 @@ def _model(name: str | None, sources: Sources) -> _Model:
         return _Model(config=config, note=f"model: {name!r} is read as {other!r}")
     near = get_close_matches(name.lower(), list(models), n=3, cutoff=0.5)
     hint = f"; did you mean {', '.join(near)}?" if near else ""
-    return _Model(
-        config=None, missing=f"model: no configuration is known for {shown(name)}{hint}"
-    )
+    return _Model(config=None, missing=f"model: no configuration is known for {shown(name)}{hint}")
 
 
 def _alternative(name: str) -> str | None:

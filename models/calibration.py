@@ -279,11 +279,7 @@ def compared(profile: MemoryProfile, request: BudgetRequest) -> tuple[Term, ...]
         ),
         Term(name="kv_cache_gib", predicted=said.kv_cache_gib, measured=seen.kv_cache_gib),
         Term(name="gpu_blocks", predicted=said.gpu_blocks, measured=seen.gpu_blocks),
-        Term(
-            name="kv_cache_tokens", predicted=said.kv_cache_tokens, measured=seen.kv_cache_tokens
-        ),
-        Term(
-            name="max_concurrency", predicted=said.max_concurrency, measured=seen.max_concurrency
-        ),
+        Term(name="kv_cache_tokens", predicted=said.kv_cache_tokens, measured=seen.kv_cache_tokens),
+        Term(name="max_concurrency", predicted=said.max_concurrency, measured=seen.max_concurrency),
         Term(name="needed_kv_gib", predicted=said.needed_kv_gib, measured=seen.needed_kv_gib),
     )

@@ -43,9 +43,7 @@ class FoundCard:
 class CardNames:
     """The known GPUs, ready to be asked."""
 
-    def __init__(
-        self, accelerators: Mapping[str, Accelerator], others: Sequence[OtherGpu]
-    ) -> None:
+    def __init__(self, accelerators: Mapping[str, Accelerator], others: Sequence[OtherGpu]) -> None:
         """Index names; the catalogue's come first."""
         self._known: list[tuple[str, tuple[str, ...], str, Card]] = []
         self._cards: list[tuple[str, Card]] = []

@@ -17,6 +17,9 @@ GATEWAY: Final = "triplane"
 GATEWAY_CLASS: Final = "triplane"
 GATEWAY_CONTROLLER: Final = "gateway.envoyproxy.io/gatewayclass-controller"
 MODELS_VOLUME: Final = "models"
+MODELS_CLAIM: Final = f"PersistentVolumeClaim/{MODELS_NAMESPACE}/{MODELS_VOLUME}"
+"""How messages and `accept_data_loss` name the volume with the weights."""
+
 MODELS_MOUNT: Final = "/models"
 SEED_PROGRAM: Final = "model-seed"
 OBJECT_STORE_SECRET: Final = "object-store"  # noqa: S105 - the name of a Secret, not a secret

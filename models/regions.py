@@ -184,7 +184,7 @@ class ObjectStore(Model):
 
     kind: ObjectStoreKind
     bucket: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
-    prefix: Annotated[str, Field(pattern=r"^([A-Za-z0-9._-]+/)*$")] = "models/"
+    prefix: Annotated[str, Field(pattern=r"^([A-Za-z0-9_-][A-Za-z0-9._-]*/)*$")] = "models/"
     endpoint: Annotated[str, Field(pattern=r"^https?://[^\s/]+(:\d+)?$")] | None = None
     region: str = "us-east-1"
     credentials: Credentials = Credentials.POD_IDENTITY

@@ -9,7 +9,8 @@ from models.catalogue import Catalogue, CatalogueModel, ModelEntry, Status
 from models.contract import EngineContract
 from models.engine import EngineArguments, Environment, command_line, problems_of
 from models.findings import Findings
-from models.memory import Budget, BudgetRequest, Verdict, budget
+from models.fit import Where, memory_problems, memory_remarks
+from models.memory import Budget, BudgetRequest, budget
 from models.names import WORKLOAD_NAME_MAX
 from models.notices import Notice
 from models.plan import PlannedModel, PlannedPool
@@ -206,8 +207,15 @@ def _planned(
     command = command_line(arguments, contract)
     problems += problems_of(command, contract, f"{deployment.path}.engine")
     fit = _fit(shapes, accelerator, contract, arguments)
-    problems += _memory_problems(deployment, fit)
+    where = Where(
+        path=deployment.path,
+        subject=deployment.subject,
+        model=entry.name,
+        node_gpus=deployment.pool.shape.gpus,
+    )
+    problems += memory_problems(where, fit)
     found.problems += problems
+    found.notices += memory_remarks(where, fit)
     weights = entry.weight_bytes or round(
         (fit.weights_gib or 0) * 2**30 * arguments.parallelism.gpus
     )
@@ -239,70 +247,3 @@ def _fit(
     arguments: EngineArguments,
 ) -> Budget:
     return budget(BudgetRequest.of(shapes, accelerator, contract, arguments))
-
-
-def _memory_problems(deployment: Deployment, fit: Budget) -> list[Problem]:
-    """Return a problem where the replica would not start, not serve, or cannot be judged."""
-    if fit.verdict is Verdict.FITS:
-        return [] if fit.is_within_bound else [_margin_problem(deployment, fit)]
-    said = {
-        Verdict.CANNOT_START: "the engine would not start",
-        Verdict.CANNOT_SERVE: "the engine would refuse its own context length",
-        Verdict.UNKNOWN: "whether the engine would start cannot be verified",
-    }
-    figures = (
-        ("weights", fit.weights_gib),
-        ("activation", fit.activation_gib),
-        ("CUDA graphs", fit.cuda_graph_gib),
-        ("KV cache", fit.kv_cache_gib),
-        ("KV cache needed", fit.needed_kv_gib),
-    )
-    terms = ", ".join(f"{name} {gib:.2f} GiB" for name, gib in figures if gib is not None)
-    return [
-        Problem(
-            path=deployment.path,
-            rule="plan-memory",
-            object=deployment.subject,
-            message=f"{said[fit.verdict]}: {'; '.join(fit.reasons)}",
-            value=terms or None,
-            mend="; or ".join(_mends(deployment, fit))
-            or "place it on a pool with larger cards or more of them, or choose a smaller model",
-        )
-    ]
-
-
-def _margin_problem(deployment: Deployment, fit: Budget) -> Problem:
-    """Return the problem of a replica that fits by the estimate, but not by its bound."""
-    low, need = fit.kv_cache_gib_low or 0.0, fit.needed_kv_gib or 0.0
-    return Problem(
-        path=deployment.path,
-        rule="plan-margin",
-        object=deployment.subject,
-        message=f"the engine would probably start, but one time in a hundred its KV cache has less "
-        f"than {low:.2f} GiB, and one request of full length needs {need:.2f} GiB",
-        value=f"estimate {fit.kv_cache_gib or 0.0:.2f} GiB, bound {low:.2f} GiB",
-        mend="lower max_model_len, max_num_batched_tokens or max_num_seqs, raise "
-        "gpu_memory_utilization, or record an exception once a run was measured (triplane calibrate)",
-    )
-
-
-def _remarks(deployment: Deployment, fit: Budget) -> list[Notice]:
-    """Return what a fitting budget should make its owner know."""
-    remarks: list[Notice] = []
-    if fit.kv_heads_replicated:
-        text = (
-            f"{deployment.settings.model}: tensor parallel ranks hold copies of the same KV heads, "
-            "so that more ranks do not buy more KV cache"
-        )
-        remarks.append(Notice(path=deployment.path, message=text, level="warning"))
-    return remarks
-
-
-def _mends(deployment: Deployment, fit: Budget) -> list[str]:
-    """Return the cheapest remedies that this pool's nodes can hold."""
-    node = deployment.pool.shape.gpus
-    return [
-        remedy.text
-        for remedy in fit.remedies
-        if int(remedy.settings.get("tensor_parallel_size", 1)) <= node
-    ][:3]

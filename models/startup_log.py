@@ -136,7 +136,9 @@ def read_log(text: str) -> StartupLog:
     measured = Measured.model_validate({**found, "peak_has_graphs": has_graphs})
     return StartupLog(
         measured=measured,
-        model=_first(text, r"(?:with config: |non-default args: .*?['\"])model(?:['\"]: |=)['\"]([^'\"]+)"),
+        model=_first(
+            text, r"(?:with config: |non-default args: .*?['\"])model(?:['\"]: |=)['\"]([^'\"]+)"
+        ),
         gpu=_first(text, r"(NVIDIA [A-Z][\w .\-]*?|Tesla [A-Z]\d[\w\-]*)(?=[,;)\n]|$)"),
         version=_first(text, r"engine \(v([^)\s]+)\)|vLLM (?:API server )?version v?([\w.+]+)"),
         settings=_settings(text),

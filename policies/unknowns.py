@@ -50,7 +50,7 @@ def plain(value: object, path: str = "", depth: int = 0) -> Plain:
     """
     if isinstance(value, str):
         return Unknown(path) if _SENTINEL.search(value) else value
-    if value is None or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, bool | int | float | Unknown):
         return value
     if isinstance(value, datetime.date):
         # YAML reads an unquoted date as one; the API server reads text.

@@ -34,8 +34,14 @@ from sandbox.workspace import Workspace, read_settings
 CONTEXT_PREFIX: Final = "triplane-sandbox"
 SETTINGS_KEY: Final = "triplane:platform"
 
+CHECKED: Final = (
+    *("--policy-pack", str(PROJECT_ROOT / "policies")),
+    "--suppress-permalink=true",
+)
+"""The pack judges the preview that precedes an update, so that nothing is half-created."""
+
 UP: Final = ("up", "--yes", "--skip-preview", "--suppress-permalink=true")
-"""Without Pulumi's own preview first: the program has proven the plan by then."""
+"""Without preview and pack: for what was proven already, and for rendering."""
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -122,7 +128,7 @@ class SandboxStack:
 
     def _update(self, workspace: Workspace) -> None:
         """Run the update; where it fails, say which pods are not ready and why."""
-        done = workspace.attempt([*UP, "--suppress-outputs"])
+        done = workspace.attempt(["up", "--yes", *CHECKED, "--suppress-outputs"])
         if done.returncode == 0:
             return
         lines = [
@@ -137,7 +143,7 @@ class SandboxStack:
         """Preview the stack against its control planes."""
         workspace = self.start()
         recover(workspace)
-        workspace.run(["preview", "--suppress-permalink=true"])
+        workspace.run(["preview", *CHECKED])
 
     def down(self) -> None:
         """Destroy the stack, stop its control planes and delete their data."""

@@ -25,7 +25,7 @@ from models.names import (
     engine_labels,
 )
 from models.plan import PlannedModel, PlannedPool
-from models.regions import POOL_LABEL
+from models.regions import POOL_LABEL, Taint
 from models.sizing import PROBE_PERIOD_SEC
 
 CONTAINER: Final = "vllm"
@@ -107,15 +107,18 @@ def node_selector(pool: PlannedPool) -> dict[str, str]:
 
 def tolerations(pool: PlannedPool) -> list[TolerationArgsDict]:
     """Return tolerations for exactly the taints of the pool."""
-    return [
-        {
-            "key": taint.key,
-            "operator": "Equal" if taint.value else "Exists",
-            "effect": taint.effect.value,
-            **({"value": taint.value} if taint.value else {}),
-        }
-        for taint in pool.pool.all_taints
-    ]
+    return [_toleration(taint) for taint in pool.pool.all_taints]
+
+
+def _toleration(taint: Taint) -> TolerationArgsDict:
+    if not taint.value:
+        return {"key": taint.key, "operator": "Exists", "effect": taint.effect.value}
+    return {
+        "key": taint.key,
+        "operator": "Equal",
+        "value": taint.value,
+        "effect": taint.effect.value,
+    }
 
 
 def _spread(model: PlannedModel) -> TopologySpreadConstraintArgsDict:

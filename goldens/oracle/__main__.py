@@ -7,6 +7,7 @@ fails or takes too long gives a line with `error`; the parent goes on.
 """
 
 import ctypes
+import gc
 import json
 import os
 import select
@@ -34,8 +35,11 @@ def main(jobs_file: str, out_file: str) -> int:
     device.pretend_platform(jobs["card"])
     from goldens.oracle import warm
 
-    warm.imports()
+    named = [case["config"].get("architectures") or [] for case in jobs["cases"]]
+    warm.imports(sorted({name for names in named for name in names}))
     patches.patch_engine()
+    gc.collect()
+    gc.freeze()
     with Path(out_file).open("a", encoding="utf-8") as out:
         for case in jobs["cases"]:
             began = time.monotonic()

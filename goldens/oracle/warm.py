@@ -1,5 +1,7 @@
 """Imports what every case needs, before the children are forked."""
 
+from contextlib import suppress
+
 from goldens.oracle.engine import package
 
 _MODULES = (
@@ -22,7 +24,19 @@ _MODULES = (
 )
 
 
-def imports() -> None:
-    """Import the engine's parts that the oracle uses."""
+def imports(architectures: list[str]) -> None:
+    """Import the engine's parts that the oracle uses, all backends and the models' classes."""
     for name in _MODULES:
         package(name)
+    for backend in package("vllm.v1.attention.backends.registry").AttentionBackendEnum:
+        if backend.name.startswith(("ROCM", "CPU", "XPU")):
+            continue
+        with suppress(Exception):
+            backend.get_class()
+    with suppress(ImportError):
+        package("flashinfer")
+    registry = package("vllm.model_executor.models.registry").ModelRegistry
+    for name in architectures:
+        model = registry.models.get(name)
+        if model is not None:
+            model.load_model_cls()
