@@ -6,7 +6,7 @@ from typing import Final
 import yaml
 
 from catalog.reading import Reader
-from models.calibration import MemoryProfile
+from models.profiles import MemoryProfile
 
 HERE: Final = Path(__file__).parent / "profiles"
 
@@ -27,7 +27,10 @@ def load_profiles(root: Path | None = None) -> tuple[MemoryProfile, ...]:
 def profile_text(profile: MemoryProfile) -> str:
     """Return a profile as its file's text; what is not set is left out."""
     data = profile.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+    text: str = yaml.safe_dump(  # pyright: ignore[reportUnknownMemberType]
+        data, sort_keys=False, allow_unicode=True
+    )
+    return text
 
 
 def write_profile(profile: MemoryProfile, root: Path | None = None) -> Path:

@@ -7,11 +7,12 @@ from typing import Final
 from pydantic import JsonValue
 
 from models.asking import Asked, Sources, ask
-from models.calibration import MemoryProfile, budget_with, fitting
+from models.calibration import budget_with
 from models.cases import Case
 from models.memory import Budget, BudgetRequest, Verdict, budget
 from models.memory.calculator import CalculatorResult
 from models.problems import ProblemsError
+from models.profiles import MemoryProfile, fitting
 
 _BYTE_RULES: Final = frozenset({"no-memory", "mamba-blocks", "cuda-graphs", "one-request"})
 

@@ -14,10 +14,10 @@ from cli.errors import ExitCode, InputError
 from cli.inputs import parse_object, read_config, read_configs, read_lines, sources
 from cli.old_flags import OldFlags, answer_of_flags, old_number, with_flags
 from models.asking import Sources
-from models.calibration import MemoryProfile
-from models.cases import Case, case_of
+from models.cases import case_of
 from models.memory import Verdict
 from models.problems import ProblemsError
+from models.profiles import MemoryProfile
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,9 +80,7 @@ def _check(options: BudgetOptions) -> None:
         )
 
 
-def _one(
-    options: BudgetOptions, known: Sources, profiles: tuple[MemoryProfile, ...]
-) -> Answer:
+def _one(options: BudgetOptions, known: Sources, profiles: tuple[MemoryProfile, ...]) -> Answer:
     try:
         case, _ = case_of(options.case)
     except ProblemsError as error:

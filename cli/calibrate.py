@@ -12,10 +12,11 @@ from catalog.profiles import write_profile
 from cli.errors import ExitCode, InputError
 from cli.inputs import read_config, read_configs, read_text, sources
 from models.asking import Asked, ask
-from models.calibration import MemoryProfile, Term, compared
+from models.calibration import Term, compared
 from models.cases import Case, case_of
 from models.memory import BudgetRequest
 from models.problems import ProblemsError
+from models.profiles import MemoryProfile
 from models.startup_log import Measured, StartupLog, read_log
 
 

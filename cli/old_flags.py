@@ -13,10 +13,11 @@ from pydantic import JsonValue
 from cli.answers import Answer, OldNumber, unknown
 from models.asking import Sources, ask
 from models.base import GIB
-from models.calibration import MemoryProfile, budget_with
+from models.calibration import budget_with
 from models.cases import Case
 from models.memory import Arguments, Budget, BudgetRequest, Verdict
 from models.memory.calculator import CalculatorInput, CalculatorResult, old_calculator
+from models.profiles import MemoryProfile
 from models.startup_log import Measured
 
 _GB: Final = 1e9

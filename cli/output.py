@@ -153,7 +153,7 @@ def _show_many(console: "Console", answers: Sequence[Answer]) -> None:
         if answer.budget.verdict is not Verdict.FITS:
             first = answer.reasons[0] if answer.reasons else ""
             console.print(f"[bold]{escape(answer.id)}[/]: {escape(first)}", soft_wrap=True)
-    counted = {verdict: 0 for verdict in Verdict}
+    counted = dict.fromkeys(Verdict, 0)
     for answer in answers:
         counted[answer.budget.verdict] += 1
     console.print("; ".join(f"{count} {verdict.value}" for verdict, count in counted.items()))

@@ -59,7 +59,7 @@ def _most(answer: Answer) -> float:
 
 
 def _legend() -> list[str]:
-    parts = [f'<text x="10" y="24" font-size="15">GPU memory per GPU, GiB</text>']
+    parts = ['<text x="10" y="24" font-size="15">GPU memory per GPU, GiB</text>']
     for index, (name, colour) in enumerate(_COLOURS):
         x = 10 + index * 140
         parts.append(f'<rect x="{x}" y="36" width="12" height="12" fill="{colour}"/>')

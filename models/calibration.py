@@ -1,39 +1,23 @@
-"""A memory profile: what one run measured, put in place of the estimate for runs like it. Pure.
+"""The memory model corrected by what one run measured. Pure.
 
-A profile belongs to a model, a card, a release and the arguments that memory outside the KV cache
-depends on. Length, sequences, tokens per step and utilisation may differ: terms keep the model's
-shape and are corrected by what was measured. The correction goes through the memory model's own
-constants (`Fitted`), so that verdict, bound and remedies follow from it.
+Terms keep the model's shape, so that length, sequences, tokens per step and utilisation may differ
+from the run's. The correction goes through the memory model's own constants (`Fitted`), so that
+verdict, bound and remedies follow from it.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from models.asking import Asked
-from models.base import Model
-from models.catalogue import plain_name
-from models.memory import Arguments, Budget, BudgetRequest, behaviour_of, budget
+from models.memory import Budget, BudgetRequest, budget
 from models.memory.constants import FITTED, Fitted
 from models.memory.measure import Measure, measure
 from models.memory.terms import activation_gib
+from models.profiles import MemoryProfile
 from models.startup_log import Measured
 
 _BOUND_LEFT: Final = 0.1
 """What is left of the conservative bound once a run was measured: rounding of the log, other
 ranks, drivers. An assumption, not a fit: pairs of logs of one configuration are too few."""
-
-
-class MemoryProfile(Model):
-    """One run's measurements with what they hold for. `source` says which log they come from."""
-
-    name: str
-    model: str
-    gpu: str
-    version: str
-    arguments: Arguments
-    measured: Measured
-    source: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,94 +42,46 @@ class Correction:
     replaced: tuple[str, ...]
 
 
-_SAME: Final = (
-    "tensor",
-    "pipeline",
-    "data",
-    "expert_parallel",
-    "context",
-    "dtype",
-    "quantization",
-    "kv_cache_dtype",
-    "speculative_tokens",
-    "language_model_only",
-)
-"""Arguments that a profile must share with a run: other values load or allocate other things."""
-
-
-def fitting(profiles: Iterable[MemoryProfile], asked: Asked) -> MemoryProfile | None:
-    """Return the profile of the run most like the one that is asked for, or None."""
-    request = asked.request
-    if request is None or asked.version is None:
-        return None
-    found = [profile for profile in profiles if _fits(profile, asked, request)]
-    return min(found, key=lambda each: _distance(each, request), default=None)
-
-
-def _fits(profile: MemoryProfile, asked: Asked, request: BudgetRequest) -> bool:
-    names = {plain_name(name) for name in asked.model_names}
-    cards = {plain_name(name) for name in (asked.gpu, asked.case.gpu or "") if name}
-    mine, theirs = profile.arguments, request.arguments
-    return (
-        plain_name(profile.model) in names
-        and plain_name(profile.gpu) in cards
-        and behaviour_of(profile.version).release == behaviour_of(asked.version).release
-        and all(_plain(mine, name) == _plain(theirs, name) for name in _SAME)
-    )
-
-
-def _plain(arguments: Arguments, name: str) -> object:
-    value: object = getattr(arguments, name)
-    return None if value == "auto" else value
-
-
-def _distance(profile: MemoryProfile, request: BudgetRequest) -> tuple[bool, int, int]:
-    mine, theirs = profile.arguments, request.arguments
-    return (
-        mine.enforce_eager != theirs.enforce_eager,
-        abs((mine.max_num_batched_tokens or 0) - (theirs.max_num_batched_tokens or 0)),
-        abs((mine.max_num_seqs or 0) - (theirs.max_num_seqs or 0)),
-    )
-
-
 def correction(profile: MemoryProfile, request: BudgetRequest) -> Correction:
     """Return the memory model as the profile's run corrects it for `request`."""
     run = _run(profile, request)
     taken, seen = measure(run), profile.measured
-    deducted = run.behaviour.graphs_deducted
-    replaced: list[str] = []
-
-    def known(name: str, value: float | None, otherwise: float) -> float:
-        if value is None:
-            return otherwise
-        replaced.append(name)
-        return value
-
     guess = taken.weights_gib or 0.0
     loaded = _loaded_gib(seen, taken)
-    weights = known("weights", loaded, guess)
-    outside = known("non-torch", _outside_gib(seen, loaded), taken.non_torch_gib)
-    counted = seen.graph_estimate_gib if deducted else seen.cuda_graph_gib
-    if counted is None and deducted:
-        counted = seen.cuda_graph_gib
-    eager = taken.resolved.eager
-    graphs = known("CUDA graphs", None if eager else counted, taken.graphs_gib)
-    peak = _peak_gib(seen, taken, weights + outside, graphs if deducted else 0.0)
+    outside = _outside_gib(seen, loaded)
+    graphs = _graphs_gib(seen, taken)
+    peak = _peak_gib(seen, taken, guess if loaded is None else loaded, outside, graphs)
+    terms = {"weights": loaded, "non-torch": outside, "CUDA graphs": graphs, "activation": peak}
+    replaced = tuple(name for name, value in terms.items() if value is not None)
+    weights = guess if loaded is None else loaded
     fitted = FITTED
-    if peak is not None:
-        replaced.append("activation")
+    if peak is not None and loaded is None:
+        # The log has the KV cache only: what it leaves is most likely the weights' error.
+        weights += peak - taken.activation_gib
+    elif peak is not None:
+        weights += min(0.0, peak)
         fitted = _activation(run, taken, max(0.0, peak))
     delta = weights - guess
-    shift = outside - taken.non_torch_gib + delta
+    shift = delta + (0.0 if outside is None else outside - taken.non_torch_gib)
     fitted = replace(
         fitted,
         context=fitted.context + shift,
         context_first=fitted.context_first + shift,
-        graph_base=fitted.graph_base + graphs - taken.graphs_gib,
+        graph_base=fitted.graph_base + (0.0 if graphs is None else graphs - taken.graphs_gib),
     )
     if peak is not None:
         fitted = _bound(fitted)
-    return Correction(fitted=fitted, weights_gib=delta, replaced=tuple(replaced))
+    return Correction(fitted=fitted, weights_gib=delta, replaced=replaced)
+
+
+def _graphs_gib(seen: Measured, taken: Measure) -> float | None:
+    """Return what graphs took: their estimate where that is what the KV cache lost."""
+    if taken.resolved.eager:
+        return None
+    deducted = taken.request.behaviour.graphs_deducted
+    if deducted and seen.graph_estimate_gib is not None:
+        return seen.graph_estimate_gib
+    return None if seen.cuda_graph_gib is None else max(0.0, seen.cuda_graph_gib)
 
 
 def _run(profile: MemoryProfile, request: BudgetRequest) -> BudgetRequest:
@@ -187,43 +123,58 @@ def _outside_gib(seen: Measured, weights: float | None) -> float | None:
     return seen.consumed_gib - weights
 
 
-def _peak_gib(seen: Measured, taken: Measure, consumed: float, deducted: float) -> float | None:
+def _peak_gib(
+    seen: Measured, taken: Measure, weights: float, outside: float | None, graphs: float | None
+) -> float | None:
     """Return the activation peak: what the KV memory leaves for it, else what the log prints."""
     if seen.kv_cache_gib is not None and taken.request.arguments.kv_cache_memory_bytes is None:
         requested = seen.requested_gib or taken.requested_gib
-        return requested - consumed - deducted - seen.kv_cache_gib
+        other = taken.non_torch_gib if outside is None else outside
+        captured = taken.graphs_gib if graphs is None else graphs
+        deducted = captured if taken.request.behaviour.graphs_deducted else 0.0
+        return requested - weights - other - deducted - seen.kv_cache_gib
     if seen.peak_gib is None:
         return None
     return seen.peak_gib - (seen.graph_estimate_gib or 0.0 if seen.peak_has_graphs else 0.0)
 
 
 def _activation(run: BudgetRequest, taken: Measure, peak: float) -> Fitted:
-    """Scale the part that sets the peak to what was measured; the other may not exceed it."""
+    """Correct the activation by what was measured, keeping its shape.
+
+    Where the sampler sets the peak its size is well known: more than it is a constant beside it.
+    Where a layer or an encoder does, its factor is corrected. What is less than estimated corrects
+    the factor in both.
+    """
     resolved = taken.resolved
-    none = replace(
-        FITTED, sampler_sorts=0.0, sampler_fused=0.0, layer_copies=0.0, encoder_copies=0.0
-    )
+    sampler_only = replace(FITTED, layer_copies=0.0, encoder_copies=0.0)
+    layer_only = replace(FITTED, sampler_sorts=0.0, sampler_fused=0.0)
+    none = replace(sampler_only, sampler_sorts=0.0, sampler_fused=0.0)
     floor = activation_gib(run, resolved, none)
-    layer = activation_gib(run, resolved, replace(FITTED, sampler_sorts=0.0, sampler_fused=0.0))
-    sampler = activation_gib(run, resolved, replace(FITTED, layer_copies=0.0, encoder_copies=0.0))
-    kept = min(floor, peak)
-    above = peak - kept
-
-    def scale(part: float) -> float:
-        predicted = part - floor
-        if predicted <= 0:
-            return 1.0
-        leads = part >= max(layer, sampler)
-        return above / predicted if leads else min(1.0, above / predicted)
-
+    sampler = activation_gib(run, resolved, sampler_only) - floor
+    layer = activation_gib(run, resolved, layer_only) - floor
+    above = peak - floor
+    if above > sampler >= layer:
+        return replace(FITTED, activation_floor=FITTED.activation_floor + above - sampler)
+    if above <= 0:
+        # Not even the constant part was used: it is lowered, and the rest follows.
+        lowered = FITTED.activation_floor + above
+        return replace(none, activation_floor=lowered)
+    sampled = _factor(sampler, above, leads=sampler >= layer)
+    layered = _factor(layer, above, leads=layer > sampler)
     return replace(
         FITTED,
-        activation_floor=FITTED.activation_floor + kept - floor,
-        sampler_sorts=FITTED.sampler_sorts * scale(sampler),
-        sampler_fused=FITTED.sampler_fused * scale(sampler),
-        layer_copies=FITTED.layer_copies * scale(layer),
-        encoder_copies=FITTED.encoder_copies * scale(layer),
+        sampler_sorts=FITTED.sampler_sorts * sampled,
+        sampler_fused=FITTED.sampler_fused * sampled,
+        layer_copies=FITTED.layer_copies * layered,
+        encoder_copies=FITTED.encoder_copies * layered,
     )
+
+
+def _factor(part: float, above: float, *, leads: bool) -> float:
+    """Return what a part is scaled by: it set the peak, or it was at most the peak."""
+    if part <= 0:
+        return 1.0
+    return above / part if leads else min(1.0, above / part)
 
 
 def _bound(fitted: Fitted) -> Fitted:

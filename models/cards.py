@@ -150,7 +150,7 @@ def _without_brackets(text: str) -> str:
 def _spellings(text: str) -> Iterator[str]:
     """Yield the text as it stands, without brackets, a count, a size or the maker's name."""
     plain = _without_brackets(text)
-    counted = re.sub(r"^\s*\d+\s*[x×*]\s*", "", plain, flags=re.IGNORECASE)
+    counted = re.sub(r"^\s*\d+\s*[x*]\s*", "", plain, flags=re.IGNORECASE)
     bare = re.sub(r"\b\d+\s*(?:GB|GiB|G)\b.*$", "", counted, flags=re.IGNORECASE)
     yield from (text, plain, counted)
     yield re.sub(r"\b(?:NVIDIA|GeForce|Tesla|AMD)\b", " ", counted, flags=re.IGNORECASE)
@@ -160,7 +160,7 @@ def _spellings(text: str) -> Iterator[str]:
 
 def _words(text: str) -> tuple[str, ...]:
     joined = re.sub(r"(\d)\s+(gb|gib)\b", r"\1\2", text.lower())
-    return tuple(re.findall(r"[a-z0-9.]+", re.sub(r"^\s*\d+\s*[x×*]\s*", "", joined)))
+    return tuple(re.findall(r"[a-z0-9.]+", re.sub(r"^\s*\d+\s*[x*]\s*", "", joined)))
 
 
 def _stands_in(known: tuple[str, ...], words: tuple[str, ...]) -> bool:

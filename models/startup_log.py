@@ -5,16 +5,17 @@ Formats by release, read in the source distributions of 0.9.2 to 0.33.0:
 - to 0.10 (first engine): "model weights take 2.88GiB; non_torch_memory takes ..; PyTorch activation
   peak memory takes ..; the rest of the memory reserved for KV Cache is ..", "# GPU blocks: N" or
   "# cuda blocks: N", "Loading model weights took 14.99 GB" (GiB, in spite of the unit);
-- all: "Model loading took X GiB", "Available KV cache memory: X GiB", "GPU KV cache size: N tokens",
-  "Maximum concurrency for N tokens per request: Nx", "Graph capturing finished .., took X GiB";
+- all: "Model loading took X GiB", "Available KV cache memory: X GiB", "GPU KV cache size: N
+  tokens", "Maximum concurrency for N tokens per request: Nx", "Graph capturing finished .., took X
+  GiB";
 - 0.10.2 to 0.24: "Actual usage is X GiB for weight, Y GiB for peak activation, Z GiB for non-torch
   memory, and W GiB for CUDAGraph memory";
 - from 0.31: "Actual usage is X GiB for consumed memory (weights + non-torch), Y GiB for peak
   activation, and Z GiB ..", where the peak includes the estimate of CUDA graphs that was deducted;
 - "To serve at least one request .." of a run that did not start.
 
-Several ranks print the same lines: the least KV memory and the most of anything else are kept, since
-the engine goes by the worst rank.
+Several ranks print the same lines: the least KV memory and the most of anything else are kept,
+since the engine goes by the worst rank.
 """
 
 import re
@@ -167,7 +168,7 @@ def _deducted_share(text: str) -> float | None:
 
 
 def _settings(text: str) -> dict[str, str]:
-    """Return the arguments in the printed configuration; `non-default args` win, being asked for."""
+    """Return the arguments in the printed configuration; `non-default args` win."""
     found: dict[str, str] = {}
     printed = "\n".join(re.findall(r"with config: .*", text))
     asked = "\n".join(re.findall(r"non-default args: .*", text))

@@ -54,6 +54,9 @@ class Workspace:
         old = _read_yaml(path) if path.exists() else {}
         if _SALT in old:
             written[_SALT] = old[_SALT]
+            # Secrets are set here (`pulumi config set --secret`), encrypted with this salt.
+            kept = {key: value for key, value in _config(old).items() if _is_secret(value)}
+            written["config"] = {**_config(written), **kept}
         _write_yaml(path, written)
         self.run(["stack", "select", "--create", self.stack], quiet=True)
 
@@ -113,6 +116,14 @@ class Workspace:
             with os.fdopen(handle, "w") as file:
                 file.write(secrets.token_urlsafe(24))
         return path
+
+
+def _config(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(settings.get("config") or {})
+
+
+def _is_secret(value: object) -> bool:
+    return isinstance(value, dict) and "secure" in value
 
 
 def _project_file() -> dict[str, Any]:

@@ -34,9 +34,9 @@ def changed(path: Path, value: object) -> dict[str, Any]:
     """Return the dev settings with one value set or removed."""
     whole = dev_settings()
     target: Any = whole
+    if path[0] not in whole:
+        whole[str(path[0])] = {}
     for part in path[:-1]:
-        if isinstance(target, dict) and part not in target:
-            target[part] = {}
         target = target[part]
     if value is REMOVED:
         del target[path[-1]]
