@@ -9,11 +9,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-CODE := __main__.py models catalog components policies cli sandbox tests
+CODE := __main__.py models catalog components policies cli sandbox benchmarks tests
 STACK = $(BIN)/python -m sandbox.stack
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: help setup toolchain up down preview render test check fmt format-check lint type fast lock clean
+.PHONY: help setup toolchain up down preview render test bench bench-memory check fmt format-check lint type fast lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,8 +42,11 @@ preview: setup ## preview the stack
 render: setup ## write the stack's manifests to build/$(ENV)/<region>/
 	@$(STACK) render --env $(ENV)
 
-test: setup ## run every test
+test: toolchain ## run every test
 	@$(PYTEST)
+
+bench: toolchain ## previews as ratios: program to floor, pack to idle pack
+	@$(BIN)/python -m benchmarks.preview
 
 fast: setup
 	@$(PYTEST) -m "pure or mocks" -q

@@ -11,8 +11,9 @@ from pulumi_kubernetes.meta.v1 import ObjectMetaArgsDict
 
 from models.names import MANAGED_BY
 
-USER_ID = 1000
-"""User and group of every container of ours. The engine's image runs as root by default."""
+USER_ID = 10001
+"""User and group of every container of ours, high enough to be nobody on a host. The engine's
+image runs as root by default."""
 
 WAIT_FOR = "pulumi.com/waitFor"
 """Annotation by which the provider waits for a condition before it reports success."""

@@ -14,7 +14,7 @@ import pytest
 from stack_lab import kubectl, names, objects, pulumi, state, urns
 
 from sandbox.recovery import recover
-from sandbox.stack import UP, SandboxStack
+from sandbox.stack import CHECKED, UP, SandboxStack
 from sandbox.workspace import Workspace
 
 pytestmark = pytest.mark.engine
@@ -43,8 +43,11 @@ def namespaces(workspace: Workspace) -> list[str]:
 def test_the_preview_proves_the_plan_and_creates_nothing(
     workspace: Workspace, namespaces: list[str]
 ) -> None:
-    text = pulumi(workspace, "preview")
+    text = pulumi(workspace, "preview", *CHECKED)
     assert re.search(r"\+ \d+ to create", text)
+    assert "triplane@v" in text, "the pack ran"
+    assert "mandatory" not in text
+    assert "can't run policy" not in text
     assert "since fp8 needs 8.9" in text, "what departs from the profile is said"
     assert names(workspace, "namespaces") == namespaces
 
