@@ -6,6 +6,7 @@ imported here and nowhere below `cli/app.py`; each command imports its own part 
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 from typer.main import get_command
@@ -45,7 +46,7 @@ def _failed(error: Exception) -> int:
     if type(error).__name__ == "Abort":
         return 130
     if os.environ.get("TRIPLANE_DEBUG") == "1":
-        raise error
+        traceback.print_exception(error)
     text = " ".join(str(error).split())[:300]
     _say(f"internal error, our fault: {type(error).__name__}: {text}")
     _say("please report it with the command line and the output under TRIPLANE_DEBUG=1")

@@ -2,6 +2,7 @@
 
 import typer
 
+from cli import tool_commands
 from cli.options import (
     AsJson,
     Batch,
@@ -53,7 +54,6 @@ from cli.options import (
 
 app = typer.Typer(
     name="triplane",
-    help="Say before anything is created whether a model will run, and what it takes.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -191,3 +191,7 @@ def calibrate(
             as_json=as_json,
         )
     )
+
+
+for _command in tool_commands.COMMANDS:
+    _ = app.command()(_command)

@@ -96,8 +96,11 @@ def _one(options: BudgetOptions, known: Sources, profiles: tuple[MemoryProfile, 
         found = answer(case, known, profiles, config)
     if not old.used:
         return found
-    if old.heads is None and found.request is not None:
-        old = replace(old, heads=found.request.architecture.heads or None)
+    if found.request is not None and case.model is not None:
+        shape = found.request.architecture
+        old = replace(
+            old, heads=old.heads or shape.heads or None, layers=old.layers or shape.num_layers
+        )
     number = old_number(case, old, found.budget)
     return replace(found, notes=(*found.notes, *notes), old=number)
 
@@ -108,7 +111,9 @@ def _id_of(path: Path | None, config: Mapping[str, JsonValue]) -> str:
         return name
     if path is None:
         return "model"
-    return path.parent.name if path.name == "config.json" and path.parent.name else path.stem
+    if path.name == "config.json" and path.parent.name:
+        return path.parent.name
+    return path.stem.removesuffix(".config")
 
 
 def _many(
@@ -130,7 +135,12 @@ def _many(
             _warn(f"{where}: not used: {', '.join(unused)}")
         if not case.id:
             case = case.model_copy(update={"id": f"line-{number}"})
-        yield answer(case, known, profiles), False
+        # A field that is there and null is a record of what nobody wrote down; one that is left out
+        # is a question, and takes the default: the pinned release, one GPU.
+        pinned = replace(known, pinned="vllm_version" not in line)
+        recorded = "n_gpus" in line or "tp" in line
+        unknown_gpus = recorded and case.tp is None and case.n_gpus is None
+        yield answer(case, pinned, profiles, gpus_unknown=unknown_gpus), False
 
 
 def _line_problem(error: InputError | ProblemsError, where: str) -> str:

@@ -95,7 +95,8 @@ def _profile(
     options: CalibrateOptions, asked: Asked, request: BudgetRequest, log: StartupLog
 ) -> MemoryProfile:
     gpu = asked.gpu or asked.case.gpu or f"{request.card.memory_gib:g} GiB"
-    model = (asked.model_names or ("model",))[-1]
+    names = asked.model_names or ("model",)
+    model = next((name for name in names if "/" in name), names[-1])
     parallel = request.arguments
     version = asked.version or "unknown"
     parts = (model.rsplit("/", maxsplit=1)[-1], gpu, f"tp{parallel.tensor}", version)

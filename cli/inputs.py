@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final, cast
 
@@ -13,6 +14,7 @@ from catalog.names import model_names, other_gpus
 from cli.errors import InputError
 from models.asking import Sources
 from models.cards import CardNames
+from models.catalogue import Catalogue
 
 Json = dict[str, JsonValue]
 
@@ -67,13 +69,15 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def sources(configs: Mapping[str, Json], *, pinned: bool) -> Sources:
     """Return what names are looked up in."""
+    catalogue, cards = _tables()
+    return Sources(catalogue=catalogue, names=model_names(configs), cards=cards, pinned=pinned)
+
+
+@cache
+def _tables() -> tuple[Catalogue, CardNames]:
+    """Return the catalogue and its cards; read once for a process that answers many commands."""
     catalogue = load()
-    return Sources(
-        catalogue=catalogue,
-        names=model_names(configs),
-        cards=CardNames(catalogue.accelerators, other_gpus()),
-        pinned=pinned,
-    )
+    return catalogue, CardNames(catalogue.accelerators, other_gpus())
 
 
 def _not_json(text: str) -> JsonValue:

@@ -11,6 +11,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from cli.answers import Answer, OldNumber, unknown
+from cli.errors import InputError
 from models.asking import Sources, ask
 from models.base import GIB
 from models.calibration import budget_with
@@ -21,6 +22,7 @@ from models.profiles import MemoryProfile
 from models.startup_log import Measured
 
 _GB: Final = 1e9
+_MOST_GB: Final = 1e6
 _MOST_WIDE: Final = 128
 _LEAST_WIDE: Final = 64
 _VOCABULARY: Final = 128_256
@@ -40,6 +42,12 @@ class OldFlags:
     head_dim: int | None = None
     batch: int | None = None
     context: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that no card and no checkpoint has."""
+        for name, value in (("--total-vram", self.total_vram), ("--model-size", self.model_size)):
+            if value is not None and not 0 < value <= _MOST_GB:
+                raise InputError(f"{name} {value:g}: must be GB, above 0 and at most {_MOST_GB:g}")
 
     @property
     def used(self) -> bool:

@@ -140,15 +140,15 @@ Batch = Annotated[int | None, typer.Option(min=1, help="Sequences at once.", ric
 Context = Annotated[
     int | None, typer.Option(min=1, help="Tokens per sequence.", rich_help_panel=_OLD)
 ]
-Layers = Annotated[int | None, typer.Option(min=1, help="Layers.", rich_help_panel=_OLD)]
-Heads = Annotated[int | None, typer.Option(min=1, help="Query heads.", rich_help_panel=_OLD)]
+Layers = Annotated[int | None, typer.Option(min=1, max=10000, help="Layers.", rich_help_panel=_OLD)]
+Heads = Annotated[int | None, typer.Option(min=1, max=4096, help="Heads.", rich_help_panel=_OLD)]
 KvHeads = Annotated[
     int | None,
-    typer.Option(min=1, help="KV heads (new: the old tool had none).", rich_help_panel=_OLD),
+    typer.Option(min=1, max=4096, help="KV heads (new).", rich_help_panel=_OLD),
 ]
 HeadDim = Annotated[
     int | None,
-    typer.Option(min=1, help="Head size (new: the old tool had none).", rich_help_panel=_OLD),
+    typer.Option(min=1, max=8192, help="Head size (new).", rich_help_panel=_OLD),
 ]
 Profiles = Annotated[
     Path | None,

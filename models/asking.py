@@ -6,18 +6,18 @@ resolved is named, never guessed. What was assumed is in the notes.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Final
 
 from pydantic import JsonValue
 
-from models.architecture import Architecture, architecture
+from models.architecture import Architecture, architecture, classes_of
 from models.architecture.names import ModelNames
-from models.cards import CardNames
+from models.cards import CardNames, FoundCard
 from models.cases import Case, arguments_of_case
 from models.catalogue import Catalogue, CatalogueModel, plain_name
-from models.contract import EngineContract
+from models.contract import EngineContract, MinimumCapability
 from models.memory import (
     Arguments,
     Behaviour,
@@ -50,7 +50,8 @@ class Asked:
     """A case with its request, or with what is `missing`.
 
     `model_names` are the names that the model goes by, `gpu` the catalogue's name of the card
-    ("" if it is not in it), `version` the release.
+    ("" if it is not in it), `version` the release. `other_make` marks a device that is neither
+    CUDA nor ROCm, whose overheads nobody measured.
     """
 
     case: Case
@@ -60,6 +61,7 @@ class Asked:
     model_names: tuple[str, ...] = ()
     gpu: str = ""
     version: str | None = None
+    other_make: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,9 +96,10 @@ def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = N
         model_names=_names(case, model.entry),
         gpu=found.name,
         version=version,
+        other_make=found.other_make,
     )
     if missing or shape is None or found.card is None:
-        return _with(asked, None, notes)
+        return replace(asked, notes=tuple(notes))
     arguments = _computable(arguments, shape, found.card, notes)
     contract = contract_of(version, sources.catalogue)
     request = BudgetRequest(
@@ -105,10 +108,16 @@ def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = N
         behaviour=_behaviour(version, contract, model.config or {}),
         arguments=arguments,
         n_gpus=case.n_gpus,
-        minimum=None if contract is None or found.card.rocm else contract.minimum_capability,
+        minimum=_minimum(contract, found),
         quantization_names={} if contract is None else dict(contract.quantization_names),
     )
-    return _with(asked, request, notes)
+    return replace(asked, request=request, notes=tuple(notes))
+
+
+def _minimum(contract: EngineContract | None, found: FoundCard) -> MinimumCapability | None:
+    """Return the release's table of CUDA capabilities, for cards that have one."""
+    cuda = found.card is not None and not found.card.rocm and not found.other_make
+    return contract.minimum_capability if contract is not None and cuda else None
 
 
 def _behaviour(
@@ -117,24 +126,7 @@ def _behaviour(
     """Return how the release treats memory; some model classes estimate no graphs in some."""
     if contract is None:
         return behaviour_of(version)
-    found = behaviour_of_contract(contract)
-    classes = config.get("architectures")
-    names = classes if isinstance(classes, list) else []
-    if any(name in contract.memory.no_graph_estimate_for for name in names):
-        return found.model_copy(update={"graphs_deducted": False})
-    return found
-
-
-def _with(asked: Asked, request: BudgetRequest | None, notes: list[str]) -> Asked:
-    return Asked(
-        case=asked.case,
-        request=request,
-        missing=asked.missing,
-        notes=tuple(notes),
-        model_names=asked.model_names,
-        gpu=asked.gpu,
-        version=asked.version,
-    )
+    return behaviour_of_contract(contract, classes_of(config))
 
 
 def _pinned(entry: CatalogueModel | None, sources: Sources) -> str | None:

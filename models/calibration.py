@@ -49,7 +49,8 @@ def correction(profile: MemoryProfile, request: BudgetRequest) -> Correction:
     guess = taken.weights_gib or 0.0
     loaded = _loaded_gib(seen, taken)
     outside = _outside_gib(seen, loaded)
-    graphs = _graphs_gib(seen, taken)
+    consumed = None if loaded is None or outside is None else loaded + outside
+    graphs = _graphs_gib(seen, taken, consumed)
     peak = _peak_gib(seen, taken, guess if loaded is None else loaded, outside, graphs)
     terms = {"weights": loaded, "non-torch": outside, "CUDA graphs": graphs, "activation": peak}
     replaced = tuple(name for name, value in terms.items() if value is not None)
@@ -74,14 +75,23 @@ def correction(profile: MemoryProfile, request: BudgetRequest) -> Correction:
     return Correction(fitted=fitted, weights_gib=delta, replaced=replaced)
 
 
-def _graphs_gib(seen: Measured, taken: Measure) -> float | None:
-    """Return what graphs took: their estimate where that is what the KV cache lost."""
+def _graphs_gib(seen: Measured, taken: Measure, consumed: float | None) -> float | None:
+    """Return what graphs took: of the KV cache where they are deducted, else of what is beside it.
+
+    A log that has every other term tells the deduction by what is left, whatever capturing took.
+    """
     if taken.resolved.eager:
         return None
-    deducted = taken.request.behaviour.graphs_deducted
-    if deducted and seen.graph_estimate_gib is not None:
+    captured = None if seen.cuda_graph_gib is None else max(0.0, seen.cuda_graph_gib)
+    if not taken.request.behaviour.graphs_deducted:
+        return captured
+    if seen.graph_estimate_gib is not None:
         return seen.graph_estimate_gib
-    return None if seen.cuda_graph_gib is None else max(0.0, seen.cuda_graph_gib)
+    if None in (consumed, seen.peak_gib, seen.kv_cache_gib) or seen.peak_has_graphs:
+        return captured
+    requested = seen.requested_gib or taken.requested_gib
+    left = requested - (consumed or 0.0) - (seen.peak_gib or 0.0) - (seen.kv_cache_gib or 0.0)
+    return max(0.0, left)
 
 
 def _run(profile: MemoryProfile, request: BudgetRequest) -> BudgetRequest:
@@ -141,9 +151,8 @@ def _peak_gib(
 def _activation(run: BudgetRequest, taken: Measure, peak: float) -> Fitted:
     """Correct the activation by what was measured, keeping its shape.
 
-    Where the sampler sets the peak its size is well known: more than it is a constant beside it.
-    Where a layer or an encoder does, its factor is corrected. What is less than estimated corrects
-    the factor in both.
+    What is more than estimated is a constant beside it; what is less lowers the part that leads,
+    and the other so far that it does not lead instead. One run cannot tell more.
     """
     resolved = taken.resolved
     sampler_only = replace(FITTED, layer_copies=0.0, encoder_copies=0.0)
@@ -153,14 +162,13 @@ def _activation(run: BudgetRequest, taken: Measure, peak: float) -> Fitted:
     sampler = activation_gib(run, resolved, sampler_only) - floor
     layer = activation_gib(run, resolved, layer_only) - floor
     above = peak - floor
-    if above > sampler >= layer:
-        return replace(FITTED, activation_floor=FITTED.activation_floor + above - sampler)
+    if above >= max(sampler, layer):
+        more = above - max(sampler, layer)
+        return replace(FITTED, activation_floor=FITTED.activation_floor + more)
     if above <= 0:
-        # Not even the constant part was used: it is lowered, and the rest follows.
-        lowered = FITTED.activation_floor + above
-        return replace(none, activation_floor=lowered)
-    sampled = _factor(sampler, above, leads=sampler >= layer)
-    layered = _factor(layer, above, leads=layer > sampler)
+        return replace(none, activation_floor=FITTED.activation_floor + above)
+    sampled = min(1.0, above / sampler) if sampler > 0 else 1.0
+    layered = min(1.0, above / layer) if layer > 0 else 1.0
     return replace(
         FITTED,
         sampler_sorts=FITTED.sampler_sorts * sampled,
@@ -168,13 +176,6 @@ def _activation(run: BudgetRequest, taken: Measure, peak: float) -> Fitted:
         layer_copies=FITTED.layer_copies * layered,
         encoder_copies=FITTED.encoder_copies * layered,
     )
-
-
-def _factor(part: float, above: float, *, leads: bool) -> float:
-    """Return what a part is scaled by: it set the peak, or it was at most the peak."""
-    if part <= 0:
-        return 1.0
-    return above / part if leads else min(1.0, above / part)
 
 
 def _bound(fitted: Fitted) -> Fitted:

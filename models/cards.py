@@ -32,10 +32,14 @@ class OtherGpu:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundCard:
-    """A card with the catalogue's name for it, or what is missing; `notes` say what was assumed."""
+    """A card with the catalogue's name for it, or what is missing; `notes` say what was assumed.
+
+    `other_make` marks a device that is neither CUDA nor ROCm.
+    """
 
     card: Card | None
     name: str = ""
+    other_make: bool = False
     missing: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -121,7 +125,9 @@ class CardNames:
             missing = f"gpu: {text!r} is not a known card and gpu_mem_gib is not given"
             return FoundCard(card=None, missing=missing)
         if _OTHER_MAKES.search(text):
-            notes.append(f"gpu: {text!r} is not CUDA: overheads are those of CUDA cards")
+            card = Card(memory_gib=memory_gib, capability=_UNKNOWN_CAPABILITY, product=text)
+            note = f"gpu: {text!r} is not CUDA: its overheads are not known, the bound is wider"
+            return FoundCard(card=card, other_make=True, notes=(*notes, note))
         name, nearest = min(self._cards, key=lambda each: abs(each[1].memory_gib - memory_gib))
         if abs(nearest.memory_gib - memory_gib) <= _NEAR_GIB:
             notes.append(f"gpu: taken for a card like {name} by its memory")

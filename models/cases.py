@@ -8,11 +8,16 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Final
 
-from pydantic import Field, JsonValue, NonNegativeInt, PositiveFloat, PositiveInt, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from models.base import Model
 from models.memory import Arguments
 from models.problems import ProblemsError, from_validation
+
+Count = Annotated[int, Field(gt=0, le=2**40)]
+"""More than any run has; what is larger is a mistake, and may be too large for a float."""
+
+MemoryGib = Annotated[float, Field(gt=0, le=2**20, allow_inf_nan=False)]
 
 
 class Case(Model):
@@ -21,23 +26,23 @@ class Case(Model):
     id: str = ""
     model: str | None = None
     gpu: str | None = None
-    gpu_mem_gib: PositiveFloat | None = None
-    n_gpus: PositiveInt | None = None
-    tp: PositiveInt | None = None
-    pp: PositiveInt | None = None
-    dp: PositiveInt | None = None
-    ep: bool | NonNegativeInt | None = None
+    gpu_mem_gib: MemoryGib | None = None
+    n_gpus: Count | None = None
+    tp: Count | None = None
+    pp: Count | None = None
+    dp: Count | None = None
+    ep: bool | Annotated[int, Field(ge=0, le=2**40)] | None = None
     dtype: str | None = None
     quant: str | None = None
     kv_cache_dtype: str | None = None
-    max_model_len: PositiveInt | None = None
+    max_model_len: Count | None = None
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = None
-    max_num_seqs: PositiveInt | None = None
-    max_num_batched_tokens: PositiveInt | None = None
+    max_num_seqs: Count | None = None
+    max_num_batched_tokens: Count | None = None
     enforce_eager: bool | None = None
-    block_size: PositiveInt | None = None
+    block_size: Count | None = None
     enable_prefix_caching: bool | None = None
-    kv_cache_memory_bytes: PositiveInt | None = None
+    kv_cache_memory_bytes: Annotated[int, Field(gt=0, le=2**50)] | None = None
     vllm_version: str | None = None
 
 

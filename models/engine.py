@@ -12,6 +12,7 @@ from typing import Annotated, Final
 from pydantic import Field, PositiveInt
 
 from models.base import Model
+from models.command import Fault, FaultKind, Parser
 from models.contract import EngineContract
 from models.problems import Problem, shown
 
@@ -178,63 +179,26 @@ def option_of(argument: str) -> str:
     return "--" + name[2:].replace("_", "-") if name.startswith("--") else name
 
 
+_TWICE: Final = frozenset({FaultKind.REPEATED, FaultKind.CONTRADICTORY})
+
+
 def problems_of(words: tuple[str, ...], contract: EngineContract, path: str) -> list[Problem]:
     """Return what this engine release does not accept among command line words.
 
     Unknown options, removed options (with what replaces them), options given twice, and values
-    outside an option's choices.
+    that the option does not take; see `models/command.py` for the spellings.
     """
-    problems: list[Problem] = []
-    seen: dict[str, str] = {}
-    for word in words:
-        if not word.startswith("-"):
-            continue
-        problem = _problem_of(word, seen, contract, path)
-        if problem is not None:
-            problems.append(problem)
-    return problems
+    parser = Parser(contract)
+    return [_problem(fault, words, path) for fault in parser.faults(parser.read(words))]
 
 
-def _problem_of(
-    word: str, seen: dict[str, str], contract: EngineContract, path: str
-) -> Problem | None:
-    option = option_of(word)
-    flag = contract.flag(option)
-    if flag is None:
-        return _unknown(word, option, contract, path)
-    main = flag.names[0]
-    if main in seen:
-        return Problem(
-            path=path,
-            message=f"option {option} is given twice (also as {seen[main]})",
-            value=shown(word),
-            mend="use the typed setting (engine.*) or extra_args, not both",
-        )
-    seen[main] = word
-    value = word.split("=", 1)[1] if "=" in word else None
-    if flag.choices is not None and value is not None and value not in flag.choices:
-        return Problem(
-            path=path,
-            message=f"vLLM {contract.version} does not take this value for {option}",
-            value=shown(value),
-            allowed=", ".join(flag.choices),
-        )
-    return None
-
-
-def _unknown(word: str, option: str, contract: EngineContract, path: str) -> Problem:
-    removed = next((flag for flag in contract.removed_flags if flag.name == option), None)
-    if removed is not None:
-        instead = removed.replacement or "remove it"
-        return Problem(
-            path=path,
-            message=f"vLLM {contract.version} no longer has the option {option}",
-            value=shown(word),
-            mend=instead,
-        )
+def _problem(fault: Fault, words: tuple[str, ...], path: str) -> Problem:
+    """Return a fault as a problem of the settings."""
+    twice = fault.kind in _TWICE
     return Problem(
         path=path,
-        message=f"vLLM {contract.version} has no option {option}",
-        value=shown(word),
-        mend=f"see catalog/engines/{contract.version}.yaml for the options it takes",
+        message=fault.message,
+        value=shown(words[fault.at]),
+        allowed=fault.allowed,
+        mend="use the typed setting (engine.*) or extra_args, not both" if twice else fault.mend,
     )

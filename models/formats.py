@@ -160,21 +160,38 @@ def _asked(found: Architecture, stated: str, asked: str) -> tuple[FoundFormat, l
     return _told(asked, "asked for; config.json has no quantization_config"), []
 
 
+_METHODS: Final[Mapping[str, str]] = {
+    "nvfp4": "modelopt_fp4",
+    "w4a16": "compressed-tensors",
+    "int8": "int8_per_channel_weight_only",
+}
+"""What the engine calls a format where it has another word for it (vLLM 0.33.0's parser)."""
+
+_ONLINE: Final = frozenset({"fp8", "mxfp8", "int8"})
+"""Formats that the engine makes of a 16-bit checkpoint while it loads."""
+
+
 def _told(name: str, why: str) -> FoundFormat:
     """Return a format that the engine must be told, since the configuration lacks it."""
     warnings = ()
-    if name not in ("fp8", "mxfp8"):
+    if name not in _ONLINE:
         text = f"vLLM wants the details of {name} beside the weights (quantization_config, or "
         warnings = (text + ", ".join(SIDE_FILES) + "): without them it stops",)
-    return FoundFormat(format=name, why=why, quantization=name, warnings=warnings)
+    return FoundFormat(
+        format=name, why=why, quantization=_METHODS.get(name, name), warnings=warnings
+    )
 
 
 def under_format(found: Architecture, chosen: FoundFormat) -> Architecture:
     """Return the architecture as stored in a format that its configuration does not state."""
-    name = chosen.quantization
-    scheme = None if name is None else named_scheme("int4" if name == "w4a16" else name)
-    if name is None or scheme is None or found.quantisation is not None:
+    name = chosen.format
+    scheme = named_scheme("int4" if name == "w4a16" else name)
+    if chosen.quantization is None or scheme is None or found.quantisation is not None:
         return found
-    online = name in ("fp8", "mxfp8")
-    stored = Quantisation(method=name, scheme=scheme, experts_only=name == "mxfp4", online=online)
+    stored = Quantisation(
+        method=chosen.quantization,
+        scheme=scheme,
+        experts_only=name == "mxfp4",
+        online=name in _ONLINE,
+    )
     return found.model_copy(update={"quantisation": stored})

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from pydantic import JsonValue, NonNegativeInt
+from pydantic import Field, JsonValue, NonNegativeInt
 
 from models.accelerators import Accelerator
 from models.architecture import architecture
@@ -16,7 +16,7 @@ from models.base import UNRESOLVED, Model
 from models.catalogue import ModelEntry, Status, WeightFormat
 from models.contract import EngineContract
 from models.engine import PROFILES, EngineOverrides, Environment
-from models.formats import CONTAINERS, find_format
+from models.formats import CONTAINERS, find_format, under_format
 from models.memory import Verdict
 from models.names import WORKLOAD_NAME_MAX
 from models.problems import Problem, ProblemsError
@@ -33,7 +33,7 @@ class Known(Model):
     repository: str = UNRESOLVED
     revision: str = UNRESOLVED
     licence: str = UNRESOLVED
-    files: dict[str, NonNegativeInt | None] = {}
+    files: dict[str, NonNegativeInt | None] = Field(default_factory=dict)
     source: str
 
 
@@ -108,7 +108,7 @@ def draft(
     if config is not None:
         try:
             shapes = architecture(config)
-            found, wrong = find_format(shapes, tuple(known.files), asked_format)
+            found, wrong = find_format(shapes, (name, *known.files), asked_format)
             problems += [str(problem) for problem in wrong]
             subject_parts, stored = (shapes, found), found.format
         except ProblemsError as error:
@@ -131,13 +131,14 @@ def draft(
     )
     subject = None
     if subject_parts is not None:
-        subject = Subject(entry=entry, architecture=subject_parts[0], format=subject_parts[1])
+        shapes, found = subject_parts
+        subject = Subject(entry=entry, architecture=under_format(shapes, found), format=found)
     left = _open(entry, has_config=config is not None, stored=stored)
     return Draft(entry=entry, subject=subject, problems=tuple(problems), open=left)
 
 
 def _is_weight(file: str) -> bool:
-    """Tell whether a file at the top of the repository holds weights (copies below do not count)."""
+    """Tell whether a file holds weights; copies in folders of the repository do not count."""
     return file.endswith(_WEIGHTS) and "/" not in file
 
 

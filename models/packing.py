@@ -93,7 +93,7 @@ def spots_of(board: Board, item: Item, free: Sequence[int]) -> Iterator[tuple[Sp
             key = (kind, state, tuple((free[gpu], board.caps[gpu]) for gpu in spot))
             if key not in seen:
                 seen.add(key)
-                yield spot, need
+                yield tuple(sorted(spot)), need
 
 
 def pick(board: Board, item: Item, free: Sequence[int], rule: Rule) -> tuple[Spot, int] | None:
@@ -106,9 +106,9 @@ def pick(board: Board, item: Item, free: Sequence[int], rule: Rule) -> tuple[Spo
         if len(room) < item.tensor:
             continue
         if rule == "first":
-            return tuple(room[: item.tensor]), need
+            return tuple(sorted(room[: item.tensor])), need
         room.sort(key=lambda gpu: free[gpu], reverse=rule == "loose")
-        spot = tuple(room[: item.tensor])
+        spot = tuple(sorted(room[: item.tensor]))
         left = [free[gpu] - need for gpu in spot]
         cost = float(sum(left))
         if rule == "loose":
@@ -153,10 +153,15 @@ def repair(
 ) -> Assignment:
     """Place what is left over by moving one placed item out of the way."""
     spots = list(spots)
+    hopeless: set[Item] = set()
     for index in sorted(_left_over(spots), key=lambda each: items[each].least):
+        if items[index] in hopeless:
+            continue
         changed = _make_room(board, items, spots, index, free)
-        if changed is not None:
-            spots = changed
+        if changed is None:
+            hopeless.add(items[index])
+        else:
+            spots, hopeless = changed, set()
     return spots
 
 

@@ -29,6 +29,12 @@ from models.packing import (
 SEARCH_NODES: Final = 10_000
 """Steps of the exact search before the best found so far is taken."""
 
+_SEARCHED: Final = 400
+"""Items at the most that are searched: the search goes one call deeper for each."""
+
+_REPAIRED: Final = 4
+"""Greedy starts that are repaired: the best ones."""
+
 Score = tuple[int, float]
 
 
@@ -48,12 +54,10 @@ def pack(
         return placed, -peak(board, free_after(board, items, spots, room)) if balanced else 0.0
 
     rules: tuple[Rule, ...] = ("first", "tight", "loose")
-    best: Assignment = [None] * len(items)
-    for order in orders(items):
-        for rule in rules:
-            spots = repair(board, items, greedy(board, items, order, room, rule), room)
-            best = max(best, spots, key=score)
-    if balanced:
+    starts = [greedy(board, items, order, room, rule) for order in orders(items) for rule in rules]
+    starts.sort(key=score, reverse=True)
+    best = max((repair(board, items, each, room) for each in starts[:_REPAIRED]), key=score)
+    if balanced and board.caps:
         best = _level(board, items, best, room, score)
     search = _Search(board=board, items=items, best=best, score=score(best), balanced=balanced)
     search.run(room, nodes)
@@ -110,7 +114,7 @@ class _Search:
         self._order = sorted(placeable, key=lambda index: -self.items[index].least)
         ordered = [self.items[index].least for index in self._order]
         self._sums = [list(accumulate(sorted(ordered[at:]))) for at in range(len(ordered) + 1)]
-        self._left = nodes
+        self._left = nodes if len(placeable) <= _SEARCHED else 0
         spots: Assignment = [None] * len(self.items)
         self._step(0, 0, list(free), spots, peak(self.board, free))
         self.proven = self._left > 0

@@ -11,6 +11,7 @@ from models.asking import Asked
 from models.base import Model
 from models.catalogue import plain_name
 from models.memory import Arguments, BudgetRequest, behaviour_of
+from models.memory.request import resolve
 from models.startup_log import Measured
 
 
@@ -32,9 +33,6 @@ _SAME: Final = (
     "data",
     "expert_parallel",
     "context",
-    "dtype",
-    "quantization",
-    "kv_cache_dtype",
     "speculative_tokens",
     "language_model_only",
 )
@@ -58,13 +56,16 @@ def _fits(profile: MemoryProfile, asked: Asked, request: BudgetRequest) -> bool:
         plain_name(profile.model) in names
         and plain_name(profile.gpu) in cards
         and behaviour_of(profile.version).release == behaviour_of(asked.version).release
-        and all(_plain(mine, name) == _plain(theirs, name) for name in _SAME)
+        and all(getattr(mine, name) == getattr(theirs, name) for name in _SAME)
+        and _formats(request, mine) == _formats(request, theirs)
     )
 
 
-def _plain(arguments: Arguments, name: str) -> object:
-    value: object = getattr(arguments, name)
-    return None if value == "auto" else value
+def _formats(request: BudgetRequest, arguments: Arguments) -> tuple[str, str, str | None]:
+    """Return the dtypes and the quantisation, which a log prints and an `auto` resolves to."""
+    resolved = resolve(request.model_copy(update={"arguments": arguments}))
+    stated = request.architecture.quantisation is not None
+    return resolved.dtype, resolved.cache_dtype, None if stated else arguments.quantization
 
 
 def _distance(profile: MemoryProfile, request: BudgetRequest) -> tuple[bool, int, int]:

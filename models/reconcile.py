@@ -22,13 +22,16 @@ _NODES: Final = 3_000
 
 
 class Action(Model):
-    """One step. `stop_first`: a move whose target has room only once the model has stopped."""
+    """One step. A move starts the model on its new GPUs before it stops on the old ones.
+
+    `interrupted`: there is no room for that, so the model is unloaded and loaded again later.
+    """
 
     action: Literal["unload", "move", "load"]
     model: str
     from_gpus: tuple[str, ...] = ()
     to_gpus: tuple[str, ...] = ()
-    stop_first: bool = False
+    interrupted: bool = False
 
 
 class Reconciliation(Model):
@@ -149,15 +152,17 @@ def _ordered(work: _Work, spots: Sequence[Spot | None]) -> list[Action]:
     stopped: set[int] = set()
     actions: list[Action] = []
     while pending:
-        held = [None if i in stopped else now.get(i) for i in range(len(work.items))]
+        held = [now.get(i) for i in range(len(work.items))]
         free = free_after(work.floor.board, work.items, held)
         ready = next((i for i in pending if _has_room(work, i, spots[i], free)), None)
         if ready is None:
-            stopped.add(next(i for i in pending if i in now and i not in stopped))
+            cut = next(i for i in pending if i in now and i not in stopped)
+            actions.append(_action(work, cut, now.pop(cut), None, interrupted=True))
+            stopped.add(cut)
             continue
-        actions.append(_action(work, ready, now.get(ready), spots[ready], ready in stopped))
+        again = ready in stopped
+        actions.append(_action(work, ready, now.get(ready), spots[ready], interrupted=again))
         now[ready] = spots[ready] or ()
-        stopped.discard(ready)
         pending.remove(ready)
     return actions
 
@@ -169,13 +174,16 @@ def _has_room(work: _Work, index: int, spot: Spot | None, free: Sequence[int]) -
 
 
 def _action(
-    work: _Work, index: int, source: Spot | None, target: Spot | None, stopped: bool
+    work: _Work, index: int, source: Spot | None, target: Spot | None, *, interrupted: bool
 ) -> Action:
-    names = work.floor.gpus
+    gpus = work.floor.gpus
+    kind: Literal["unload", "move", "load"] = "move"
+    if source is None or target is None:
+        kind = "load" if source is None else "unload"
     return Action(
-        action="load" if source is None else "move",
+        action=kind,
         model=work.demands[index].name,
-        from_gpus=tuple(names[gpu].name for gpu in source or ()),
-        to_gpus=tuple(names[gpu].name for gpu in target or ()),
-        stop_first=stopped,
+        from_gpus=tuple(gpus[gpu].name for gpu in source or ()),
+        to_gpus=tuple(gpus[gpu].name for gpu in target or ()),
+        interrupted=interrupted,
     )

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from models.accelerators import Accelerator
+from models.admission import status_problems
 from models.architecture import Architecture, architecture
 from models.arguments import Wanted, choose
-from models.catalogue import Catalogue, CatalogueModel, ModelEntry, Status
+from models.catalogue import Catalogue, CatalogueModel, ModelEntry
 from models.contract import EngineContract
 from models.engine import EngineArguments, Environment, command_line, problems_of
 from models.findings import Findings
@@ -87,49 +88,23 @@ def resolve_model(
 
 def _admission(deployment: Deployment, entry: ModelEntry, found: Findings) -> list[Problem]:
     """Return what forbids this model in this environment."""
-    problems: list[Problem] = []
     path = f"{deployment.path}.model"
-
-    def refuse(rule: str, message: str, value: str, mend: str) -> None:
+    prod = deployment.environment is Environment.PROD
+    problems = status_problems(entry, prod=prod, path=path, subject=deployment.subject)
+    if not entry.resolved and not prod:
+        text = f"{entry.name} has no resolved revision: what is seeded is not pinned"
+        found.notices.append(Notice(path=path, message=text, level="warning"))
+    if len(entry.name) > WORKLOAD_NAME_MAX:
         problems.append(
             Problem(
                 path=path,
-                rule=rule,
+                rule="plan-names",
                 object=deployment.subject,
-                message=message,
-                value=value,
-                mend=mend,
+                message=f"the name is longer than {WORKLOAD_NAME_MAX} characters, which a "
+                "StatefulSet's pods need for their labels",
+                value=shown(entry.name),
+                mend="shorten the catalogue name",
             )
-        )
-
-    prod = deployment.environment is Environment.PROD
-    if entry.status is Status.RETIRED:
-        refuse("plan-status", "is retired", "RETIRED", "take the model out of the settings")
-    if entry.status is Status.STAGED and prod:
-        refuse(
-            "plan-status",
-            "is staged, and staged models do not serve in prod",
-            "STAGED",
-            "make the entry LIVE in the catalogue once it may serve",
-        )
-    if not entry.resolved:
-        if prod:
-            refuse(
-                "plan-revision",
-                "has no resolved revision",
-                entry.revision,
-                "write the hub's commit into the catalogue entry",
-            )
-        else:
-            text = f"{entry.name} has no resolved revision: what is seeded is not pinned"
-            found.notices.append(Notice(path=path, message=text, level="warning"))
-    if len(entry.name) > WORKLOAD_NAME_MAX:
-        refuse(
-            "plan-names",
-            f"the name is longer than {WORKLOAD_NAME_MAX} characters, which a StatefulSet's "
-            "pods need for their labels",
-            shown(entry.name),
-            "shorten the catalogue name",
         )
     scaling = deployment.settings.autoscaling
     if scaling is not None and scaling.min == 0:

@@ -11,7 +11,7 @@ from typing import Final
 from models.accelerators import Accelerator
 from models.architecture import Architecture
 from models.arguments import POSITIONAL, Choice, choose
-from models.base import Model
+from models.base import GIB, Model
 from models.caching import CacheStrategy, cache_strategy
 from models.catalogue import ModelEntry
 from models.contract import EngineContract
@@ -25,12 +25,15 @@ from models.engine import (
 )
 from models.formats import FoundFormat
 from models.memory import Budget, BudgetRequest, Verdict, budget
+from models.memory.weights import Rank, weight_bytes
 from models.problems import Problem
 from models.reasons import Wanted
 from models.splits import legal_tensor_parallel, node_gpus
 
 _BYTES: Final = frozenset({"no-memory", "mamba-blocks", "cuda-graphs", "one-request"})
 """Rules that more GPUs may mend."""
+
+_SMALLEST: Final = "the least GPU memory of a machine in the catalogue that holds it"
 
 
 class Subject(Model):
@@ -91,14 +94,49 @@ def select(
     sizes = legal or (1,)
     if tensor is not None:
         sizes = (tensor,)
-    asked = tensor is not None
+    why = "asked for"
+    if tensor is None:
+        why = f"the fewest GPUs that hold it, of at most {node_gpus(accelerator)} on a node"
     found: list[Selection] = []
     for size in sizes:
-        wanted = _wanted(subject, environment, accelerator, contract, overrides, size, asked=asked)
+        wanted = _wanted(subject, environment, accelerator, contract, overrides, size, why)
         found.append(_tried(wanted, subject, legal))
         if found[-1].verdict is Verdict.FITS or not _BYTES.issuperset(found[-1].rules):
             break
     return found[-1]
+
+
+def smallest(
+    subject: Subject,
+    environment: Environment,
+    cards: Iterable[Accelerator],
+    contract: EngineContract,
+    overrides: EngineOverrides | None = None,
+) -> Selection:
+    """Return the arguments on the least GPU memory that holds the model, of machines in the cloud.
+
+    Where none does, those on the largest that was tried.
+    """
+    found = subject.architecture
+    least = weight_bytes(found, Rank(), "new").raw / GIB
+    rented = [card for card in cards if card.instance_types]
+    pairs = sorted(
+        (card.memory_gib * size, size, card.name, card)
+        for card in rented
+        for size in legal_tensor_parallel(found, card, contract)
+    )
+    last = None
+    for total, size, _, card in pairs:
+        if total < least and total < pairs[-1][0]:
+            continue
+        wanted = _wanted(subject, environment, card, contract, overrides, size, _SMALLEST)
+        last = _tried(wanted, subject, legal_tensor_parallel(found, card, contract))
+        if last.good:
+            break
+    if last is None:
+        message = "the catalogue has no card with an instance type that the model can be split over"
+        raise ValueError(message)
+    return last
 
 
 def _wanted(
@@ -108,11 +146,8 @@ def _wanted(
     contract: EngineContract,
     overrides: EngineOverrides | None,
     size: int,
-    *,
-    asked: bool,
+    why: str,
 ) -> Wanted:
-    node = node_gpus(accelerator)
-    why = "asked for" if asked else f"the fewest GPUs that hold it, of at most {node} on a node"
     return Wanted(
         environment=environment,
         entry=subject.entry,

@@ -137,13 +137,21 @@ def read_log(text: str) -> StartupLog:
     measured = Measured.model_validate({**found, "peak_has_graphs": has_graphs})
     return StartupLog(
         measured=measured,
-        model=_first(
-            text, r"(?:with config: |non-default args: .*?['\"])model(?:['\"]: |=)['\"]([^'\"]+)"
-        ),
-        gpu=_first(text, r"(NVIDIA [A-Z][\w .\-]*?|Tesla [A-Z]\d[\w\-]*)(?=[,;)\n]|$)"),
+        model=_model(text),
+        gpu=_first(text, _CARD),
         version=_first(text, r"engine \(v([^)\s]+)\)|vLLM (?:API server )?version v?([\w.+]+)"),
         settings=_settings(text),
     )
+
+
+_CARD: Final = r"(NVIDIA (?:GeForce |RTX |Tesla )*[A-Z]*\d[\w-]*(?: \d+GB[ \w]*| NVL| Ti)?)"
+
+
+def _model(text: str) -> str | None:
+    """Return the model's name; where it was loaded from a folder, the name it is served by."""
+    named = _first(text, r"with config: .*?model='([^']+)'|non-default args: .*?'model': '([^']+)'")
+    served = _first(text, r"served_model_name=\[?'?([^',\]\s]+)")
+    return served if served is not None and (named or "/").startswith("/") else named
 
 
 def _number(text: str) -> float | None:

@@ -30,6 +30,8 @@ class Agreements:
     accept_data_loss: frozenset[str] = frozenset()
     monitor_labels: Mapping[str, str] = field(default_factory=dict[str, str])
     node_namespaces: frozenset[str] = frozenset({NODE_NAMESPACE})
+    pools: Mapping[str, str] = field(default_factory=dict[str, str])
+    environment: str = ""
     problems: tuple[Problem, ...] = ()
 
 
@@ -55,6 +57,8 @@ def of_settings(text: str | None, today: datetime.date) -> Agreements:
         exceptions=exceptions,
         accept_data_loss=frozenset(_texts(settings.get("accept_data_loss"))),
         monitor_labels=_labels(labels) if labels is not None else default,
+        pools=_pools(settings),
+        environment=str(settings.get("environment") or ""),
         problems=problems,
     )
 
@@ -81,6 +85,8 @@ def merged(first: Agreements, second: Agreements) -> Agreements:
         accept_data_loss=first.accept_data_loss | second.accept_data_loss,
         monitor_labels=second.monitor_labels or first.monitor_labels,
         node_namespaces=first.node_namespaces | second.node_namespaces,
+        pools=second.pools or first.pools,
+        environment=second.environment or first.environment,
         problems=(*first.problems, *second.problems),
     )
 
@@ -93,6 +99,8 @@ def context_of(agreements: Agreements, today: datetime.date) -> Context:
         node_namespaces=agreements.node_namespaces,
         monitor_labels=agreements.monitor_labels,
         accept_data_loss=agreements.accept_data_loss,
+        pools=agreements.pools,
+        environment=agreements.environment,
         today=today,
     )
 
@@ -123,6 +131,16 @@ def _exceptions(
             return (), from_validation(error, path)
         return (), (Problem(path=path, message="cannot be read"),)
     return found, tuple(expired(found, today, path))
+
+
+def _pools(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return accelerators by pool name; a name that means two cards in two regions means none."""
+    found: dict[str, str] = {}
+    for region in _items(settings.get("regions")):
+        for pool in map(_mapping, _items(_mapping(region).get("pools"))):
+            name, card = str(pool.get("name") or ""), str(pool.get("accelerator") or "")
+            found[name] = card if found.get(name, card) == card else ""
+    return {name: card for name, card in found.items() if name and card}
 
 
 def _items(raw: object) -> list[object]:

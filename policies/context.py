@@ -24,6 +24,8 @@ class Context:
     up. `whole`: every object of what is deployed is there, so an absent one is a finding.
     `monitor_labels`: what the Prometheus operator selects by, where no object says it.
     `accept_data_loss`: objects ("Kind/namespace/name") that may be replaced in this change.
+    `versions`: releases (`vllm`) of what does not say its own. `pools`: accelerators of node pools
+    by name. `environment`: of the stack, empty where it is not known.
     """
 
     pulumi: bool = False
@@ -31,6 +33,9 @@ class Context:
     node_namespaces: frozenset[str] = frozenset({NODE_NAMESPACE})
     monitor_labels: Mapping[str, str] = field(default_factory=_no_labels)
     accept_data_loss: frozenset[str] = frozenset()
+    versions: Mapping[str, str] = field(default_factory=_no_labels)
+    pools: Mapping[str, str] = field(default_factory=_no_labels)
+    environment: str = ""
     today: datetime.date = datetime.date.min
 
 

@@ -10,6 +10,9 @@ from policies.manifest import Manifest
 from policies.rule import Rule
 from policies.rules import (
     autoscaling,
+    catalogue,
+    engine_flags,
+    engine_metrics,
     host,
     images,
     isolation,
@@ -17,6 +20,7 @@ from policies.rules import (
     memory,
     monitoring,
     network,
+    parallelism,
     plan,
     probes,
     qos,
@@ -26,6 +30,7 @@ from policies.rules import (
     secrets,
     services,
     storage,
+    vram,
 )
 from policies.rules.plan import PlanView
 from policies.stack import Placed
@@ -82,6 +87,12 @@ OBJECT_RULES: Final[tuple[ObjectRule, ...]] = (
     _at_containers(probes.bear_slow_answers),
     _at_containers(memory.share_memory),
     _at_containers(memory.write_caches),
+    _at_containers(engine_flags.take_known_options),
+    _at_containers(parallelism.suit_family),
+    _at_containers(parallelism.match_gpus),
+    _at_containers(parallelism.split_evenly),
+    _at_containers(vram.fit_memory),
+    _at_pods(catalogue.run_admitted_model),
     _at_containers(images.pin_image),
     _at_manifest(images.name_no_deleted_image),
     _at_containers(secrets.hide_secrets),
@@ -115,6 +126,7 @@ STACK_RULES: Final[tuple[Rule[Placed], ...]] = (
     services.name_its_service,
     monitoring.carry_selected_labels,
     monitoring.find_its_port,
+    engine_metrics.name_known_series,
     network.deny_ingress,
     network.inject_no_engine,
     storage.share_volume,
@@ -126,4 +138,5 @@ PLAN_RULES: Final[tuple[Rule[PlanView], ...]] = (
     plan.pools,
     plan.memory,
     plan.totals,
+    catalogue.status,
 )

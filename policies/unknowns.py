@@ -15,10 +15,14 @@ __all__ = ["Plain", "Unknown", "plain"]
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Stands for a value that is not known; `path` says which, `why` says why if not a preview."""
+    """Stands for a value that is not known; `path` says which, `why` says why if not a preview.
+
+    `text` is what is known of it: the text around a placeholder (`models.command.UNKNOWN_TEXT`).
+    """
 
     path: str
     why: str = "at preview"
+    text: str = ""
 
 
 Plain: TypeAlias = "bool | int | float | str | Unknown | list[Plain] | dict[str, Plain] | None"

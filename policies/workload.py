@@ -180,18 +180,31 @@ class Container:
     def is_engine(self) -> bool:
         """Whether this runs vLLM: its command says so, or its image where it has no command."""
         words = self.words()
+        if self._has_other_image:
+            return False
         if _says_engine(words):
             return True
         if self.inherits:
             return _model_format(self.node) in ("vllm", "huggingface")
-        repository = image_of(self.image or "").repository
-        owner_and_name = "/".join(repository.split("/")[-2:])
-        other = _OTHER_IMAGE.search(repository.rsplit("/", 1)[-1])
-        if other or not _ENGINE_IMAGE.search(owner_and_name):
-            return False
-        return self.role is Role.MAIN and (
+        return self.has_engine_image and (
             not self.node["command"].present or bool(self.accelerators())
         )
+
+    @property
+    def has_engine_image(self) -> bool:
+        """Whether a main container's image is one of vLLM, by its name."""
+        repository = image_of(self.image or "").repository
+        *_, owner, name = ("", *repository.lower().split("/"))
+        named = owner == "vllm" or _ENGINE_IMAGE.search(name) is not None
+        return named and self.role is Role.MAIN and not self._has_other_image
+
+    @property
+    def _has_other_image(self) -> bool:
+        """Whether the image is a CPU build, a simulator or a tool that is named after vLLM."""
+        image = image_of(self.image or "")
+        if _OTHER_IMAGE.search(image.repository.rsplit("/", 1)[-1]):
+            return True
+        return re.search(r"(^|[-_.])cpu([-_.]|$)", image.tag or "") is not None
 
     def parallelism(self) -> int:
         """Return the ranks of one replica in this pod: tensor x pipeline parallel size."""

@@ -43,7 +43,9 @@ def annotations(model: PlannedModel) -> dict[str, str]:
 
     Policies hold the start-up probe and the wait of an update against that time.
     """
+    card = model.pool.accelerator
     return {
+        **({} if card is None else {"triplane.dev/accelerator": card.name}),
         "triplane.dev/model": model.entry.repository,
         "triplane.dev/model-revision": model.entry.revision,
         "triplane.dev/engine-version": model.contract.version,

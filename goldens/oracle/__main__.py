@@ -88,13 +88,7 @@ def _child(case: dict[str, Any], descriptor: int) -> None:
 
     try:
         with ExitStack() as stack:
-            if os.environ.get("GOLDEN_PROFILE"):
-                import cProfile, pstats
-                pr = cProfile.Profile(); pr.enable()
-                result = answer(case, stack)
-                pr.disable(); pstats.Stats(pr).sort_stats("cumtime").print_stats(90)
-            else:
-                result = answer(case, stack)
+            result = answer(case, stack)
     except BaseException as error:  # noqa: BLE001 - the parent reports whatever it was
         if os.environ.get("GOLDEN_TRACE"):
             traceback.print_exc()

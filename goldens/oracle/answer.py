@@ -4,7 +4,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from goldens.oracle.build import Built, build
-from goldens.oracle.counting import Count
+from goldens.oracle.counting import totals
 from goldens.oracle.plan import planned
 
 
@@ -13,20 +13,11 @@ def answer(case: dict[str, Any], stack: ExitStack) -> dict[str, Any]:
     built = build(case, stack)
     return {
         "engine": _engine(built),
-        "weights": _weights(built.weights),
-        "weights_created_bytes": built.created.raw,
+        "weights": totals(built.weights),
+        "weights_created_bytes": totals(built.created)["raw_bytes"],
         "kernel_backends": _backends(built.model),
         "process_failures": built.failures,
         **planned(built, case["asks"]),
-    }
-
-
-def _weights(found: Count) -> dict[str, Any]:
-    return {
-        "raw_bytes": found.raw,
-        "alloc_new_bytes": found.new,
-        "alloc_old_bytes": found.old,
-        "by_dtype": found.by_dtype,
     }
 
 

@@ -3,12 +3,13 @@
 import json
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldens.oracle.counting import Count, count
+from goldens.oracle.counting import Sizes, count
 from goldens.oracle.engine import package
+from goldens.oracle.process import processed
 
 
 @dataclass
@@ -17,9 +18,9 @@ class Built:
 
     config: Any
     model: Any
-    created: Count
-    weights: Count
-    failures: list[str] = field(default_factory=list)
+    created: Sizes
+    weights: Sizes
+    failures: list[str]
 
 
 def configured(case: dict[str, Any]) -> Any:
@@ -69,50 +70,5 @@ def build(case: dict[str, Any], stack: ExitStack) -> Built:
         model = loader.initialize_model(config, model_config=config.model_config)
     created = count()
     with package("vllm.utils.torch_utils").set_default_torch_dtype(config.model_config.dtype):
-        failures = processed(model, config, device)
-    return Built(
-        config=config, model=model, created=created, weights=count(), failures=sorted(failures)
-    )
-
-
-def processed(model: Any, config: Any, device: Any) -> set[str]:
-    """Post-process weights module by module; return what could not be, by kind of module.
-
-    The engine's own order: quantisation methods, then attention, then the model.
-    """
-    loader = package("vllm.model_executor.model_loader.utils")
-    base = package("vllm.model_executor.layers.quantization.base_config").QuantizeMethodBase
-    failures: set[str] = set()
-    loader.maybe_retie_word_embeddings(model, config.model_config)
-    for _, module in model.named_modules():
-        method = getattr(module, "quant_method", None)
-        if not isinstance(method, base):
-            continue
-        if getattr(method, "uses_meta_device", False):
-            failures.add(f"{type(method).__name__}: online quantisation")
-            continue
-        try:
-            with loader.device_loading_context(module, device):
-                method.process_weights_after_loading(module)
-        except Exception as error:  # noqa: BLE001 - whatever the engine's kernels raise
-            failures.add(_failure(method, error))
-    for _, module in model.named_modules():
-        if loader.is_deferred_attention_layer(module):
-            try:
-                module.process_weights_after_loading(config.model_config.dtype)
-            except Exception as error:  # noqa: BLE001
-                failures.add(_failure(module, error))
-    if hasattr(model, "process_weights_after_loading"):
-        try:
-            model.process_weights_after_loading()
-        except Exception as error:  # noqa: BLE001
-            failures.add(_failure(model, error))
-    return failures
-
-
-def _failure(what: Any, error: Exception) -> str:
-    import os, traceback
-    if os.environ.get("GOLDEN_TRACE"):
-        traceback.print_exc()
-    text = " ".join(str(error).split())
-    return f"{type(what).__name__}: {type(error).__name__}: {text[:120]}"
+        weights, failures = processed(model, config, device)
+    return Built(config=config, model=model, created=created, weights=weights, failures=failures)

@@ -1,7 +1,7 @@
 """Counts weights: every live tensor on the pretended GPU, by storage."""
 
 import gc
-from dataclasses import dataclass, field
+from collections import Counter
 from typing import Any
 
 from goldens.oracle.engine import package
@@ -12,15 +12,8 @@ _LARGE = 10 * _MIB
 _ROUND = 2 * _MIB
 _NEVER_SPLIT = 20 * _MIB
 
-
-@dataclass
-class Count:
-    """Bytes: as created, and as the caching allocator holds them by its two rules."""
-
-    raw: int = 0
-    old: int = 0
-    new: int = 0
-    by_dtype: dict[str, int] = field(default_factory=dict)
+Sizes = Counter[int]
+"""How many storages there are of each size in bytes."""
 
 
 def allocated(size: int, *, splits_large: bool) -> int:
@@ -38,25 +31,29 @@ def allocated(size: int, *, splits_large: bool) -> int:
     return piece if segment - piece > _MIB else segment
 
 
-def count() -> Count:
+def totals(sizes: Sizes) -> dict[str, int]:
+    """Return the bytes as created and as the allocator holds them, by its old and new rule."""
+    return {
+        "raw_bytes": sum(size * times for size, times in sizes.items()),
+        "alloc_old_bytes": sum(
+            allocated(size, splits_large=True) * times for size, times in sizes.items()
+        ),
+        "alloc_new_bytes": sum(
+            allocated(size, splits_large=False) * times for size, times in sizes.items()
+        ),
+    }
+
+
+def count() -> Sizes:
     """Return what is alive on the GPU: parameters, buffers and plain attributes alike."""
     fake_tensor = package("torch._subclasses.fake_tensor").FakeTensor
     gc.collect()
-    seen: dict[int, tuple[int, str]] = {}
+    seen: dict[int, int] = {}
     for item in gc.get_objects():
         if issubclass(type(item), fake_tensor) and _device(item) == "cuda":
             storage = item.untyped_storage()
-            dtype = str(item.dtype).removeprefix("torch.")
-            seen.setdefault(storage._cdata, (storage.nbytes(), dtype))
-    found = Count()
-    for size, dtype in seen.values():
-        if not size:
-            continue
-        found.raw += size
-        found.old += allocated(size, splits_large=True)
-        found.new += allocated(size, splits_large=False)
-        found.by_dtype[dtype] = found.by_dtype.get(dtype, 0) + size
-    return found
+            seen.setdefault(storage._cdata, storage.nbytes())
+    return Counter(size for size in seen.values() if size)
 
 
 def _device(item: Any) -> str:

@@ -4,6 +4,8 @@ Everything is changed at run time and nothing of the engine's is copied. About f
 are touched; a release that renames one fails here, by name.
 """
 
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 from goldens.oracle.engine import package
@@ -18,6 +20,7 @@ def patch_torch() -> None:
     fake.FakeTensor.__float__ = lambda self: 1.0
     fake.FakeTensor.__bool__ = lambda self: True
     fake.FakeTensor.__int__ = lambda self: 1
+    fake.FakeTensor.any = _any
     fake.FakeTensor.tolist = _listed
     torch.allclose = lambda *_a, **_k: True
     torch.equal = lambda *_a, **_k: True
@@ -36,6 +39,11 @@ def _one(tensor: Any) -> Any:
     return 1.0 if tensor.dtype.is_floating_point else 1
 
 
+def _any(tensor: Any, *args: object, **kwargs: object) -> Any:
+    """Without an axis it asks for something wrong (a NaN, a mismatch): no. Else it is a tensor."""
+    return package("torch").any(tensor, *args, **kwargs) if args or kwargs else False
+
+
 def _listed(tensor: Any) -> Any:
     value = _one(tensor)
     for size in reversed(tensor.shape):
@@ -48,8 +56,84 @@ def patch_engine() -> None:
     _keep_parameter_classes()
     _inspect_in_process()
     _one_process()
+    _humming()
+    _shapes_for_values()
     utils = package("vllm.model_executor.model_loader.utils")
     utils.record_metadata_for_reloading = lambda *_a, **_k: None
+
+
+def _shapes_for_values() -> None:
+    """Steps that compute on values, where only the shape of the result matters here."""
+    torch = package("torch")
+    torch.unique = lambda tensor, *_a, **_k: tensor.flatten()[:1]
+    values = package("vllm.model_executor.layers.quantization.utils.quant_utils")
+    package("vllm.model_executor.kernels.linear.mixed_precision.marlin")
+    package("vllm.model_executor.layers.quantization.utils.marlin_utils")
+    _everywhere(
+        values.unpack_cols,
+        lambda packed, bits, rows, columns: packed.new_empty((rows, columns), dtype=torch.int32),
+    )
+    _everywhere(
+        values.pack_cols,
+        lambda given, bits, rows, columns: given.new_empty(
+            (rows, columns * bits // 32), dtype=torch.int32
+        ),
+    )
+    fp8 = package("vllm.model_executor.layers.quantization.utils.fp8_utils")
+    fp8.transform_sf_into_required_layout = _scale_layout
+
+
+def _everywhere(old: Any, new: Any) -> None:
+    """Replace a function in every module of the engine that has imported it by name."""
+    name = old.__name__
+    for key, module in list(sys.modules.items()):
+        if key.startswith("vllm.") and getattr(module, name, None) is old:
+            setattr(module, name, new)
+
+
+def _scale_layout(
+    *, sf: Any, mn: int, k: int, recipe: tuple[int, int, int], num_groups: int | None = None,
+    is_sfa: bool = False,
+) -> Any:  # fmt: skip
+    """DeepGEMM's layout of block scales: as it is on Hopper; on Blackwell one scale per row, four
+    exponents in an int32, rows in steps of four."""
+    if package("vllm.platforms").current_platform.get_device_capability().major < 10:
+        return sf
+    rows, groups = -(-mn // 4) * 4, -(-k // recipe[2])
+    return sf.new_empty((*sf.shape[:-2], rows, -(-groups // 4)), dtype=package("torch").int32)
+
+
+def _humming() -> None:
+    """Humming asks the driver by itself; it gets the pretended card too."""
+    info = package("humming.device").DeviceInfo
+    properties = package("torch").cuda.get_device_properties(0)
+    memory = properties.shared_memory_per_block_optin
+    value = SimpleNamespace(
+        index=0,
+        name=properties.name,
+        is_ppu=False,
+        sm_count=properties.multi_processor_count,
+        sm_major=properties.major,
+        sm_minor=properties.minor,
+        sm_version=properties.major * 10 + properties.minor,
+        max_smem_size=memory,
+        max_smem_size_kb=memory / 1024,
+        default_smem_size=49152,
+        max_threads_per_block=1024,
+        max_threads_per_sm=2048,
+        max_registers_per_sm=65536,
+        l2_cache_size=properties.L2_cache_size,
+        l2_cache_size_mb=properties.L2_cache_size / 1024**2,
+    )
+    info._get_value = lambda self: value
+    original = info.__new__
+
+    def new(cls: Any, index: Any = None) -> Any:
+        made = original(cls, -1)
+        made._index = 0 if index is None else index
+        return made
+
+    info.__new__ = new
 
 
 def _keep_parameter_classes() -> None:

@@ -4,7 +4,7 @@
 layer kinds or quantisation it does not know, and one that lacks a field it needs.
 """
 
-from models.architecture.build import architecture, with_quantisation
+from models.architecture.build import architecture, classes_of, with_quantisation
 from models.architecture.patterns import matches
 from models.architecture.quantisation import named_scheme, scheme_of
 from models.architecture.types import (
@@ -36,6 +36,7 @@ __all__ = [
     "State",
     "Weight",
     "architecture",
+    "classes_of",
     "matches",
     "named_scheme",
     "scheme_of",

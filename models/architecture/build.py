@@ -101,6 +101,12 @@ def _text_part(config: Mapping[str, JsonValue]) -> tuple[Mapping[str, JsonValue]
     return config, outer_type
 
 
+def classes_of(config: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """Return the model classes that a configuration names (`architectures`)."""
+    named = config.get("architectures")
+    return tuple(name for name in named if isinstance(name, str)) if isinstance(named, list) else ()
+
+
 def _model_type(text: Mapping[str, JsonValue], outer: str | None) -> str:
     stated = text.get("model_type")
     name = stated if isinstance(stated, str) else outer or ""
@@ -126,6 +132,7 @@ def _assemble(draft: Draft, outer: Fields, model_type: str) -> Architecture:
         found = found.model_copy(update={"experts_only": True})
     return Architecture(
         model_type=model_type,
+        classes=classes_of(outer.config),
         family=_family(kinds, draft.experts),
         dtype=_dtype(fields, outer),
         hidden_size=draft.hidden,

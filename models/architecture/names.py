@@ -61,6 +61,10 @@ class ModelNames:
                 return found
         return None
 
+    def exactly(self, text: str) -> Mapping[str, JsonValue] | None:
+        """Return the configuration of a name itself, or None: nothing is guessed from parts."""
+        return self._exact(_plain(text), depth=0)
+
     def _candidates(self, text: str) -> Iterator[str]:
         yield _plain(text)
         for written in re.findall(r"[\w.-]+/[\w.-]+", text):

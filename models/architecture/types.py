@@ -234,6 +234,8 @@ class Architecture(Model):
     """
 
     model_type: str
+    classes: tuple[str, ...] = ()
+    """The model classes that the configuration names (`architectures`)."""
     family: Family
     dtype: str
     hidden_size: PositiveInt

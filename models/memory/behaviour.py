@@ -169,12 +169,16 @@ def behaviour_of(version: str | None) -> Behaviour:
     )
 
 
-def behaviour_of_contract(contract: EngineContract) -> Behaviour:
-    """Return the behaviour that a release's contract states."""
+def behaviour_of_contract(contract: EngineContract, classes: tuple[str, ...] = ()) -> Behaviour:
+    """Return the behaviour that a release's contract states for a model's classes.
+
+    Some model classes run where the release estimates no graph memory.
+    """
     memory = contract.memory
+    estimated = not any(name in memory.no_graph_estimate_for for name in classes)
     return behaviour_of(contract.version).model_copy(
         update={
-            "graphs_deducted": memory.cuda_graphs_deducted,
+            "graphs_deducted": memory.cuda_graphs_deducted and estimated,
             "reports": memory.token_report,
             "allocator": memory.weights_allocator,
             "mamba_prefix_mode": memory.mamba_prefix_mode,

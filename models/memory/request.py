@@ -92,7 +92,7 @@ class BudgetRequest(Model):
                 capability=accelerator.capability,
                 product=accelerator.product,
             ),
-            behaviour=behaviour_of_contract(contract),
+            behaviour=behaviour_of_contract(contract, architecture.classes),
             arguments=arguments_of(arguments),
             n_gpus=arguments.parallelism.gpus if n_gpus is None else n_gpus,
             minimum=contract.minimum_capability,

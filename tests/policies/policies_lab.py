@@ -42,7 +42,7 @@ def _container() -> Json:
         "name": "vllm",
         "image": "vllm/vllm-openai:v0.33.0",
         "command": ["vllm", "serve"],
-        "args": ["/models/llama", "--tensor-parallel-size=2", "--max-model-len=4096"],
+        "args": ["/models/llama31-8b-instruct", "--tensor-parallel-size=2", "--max-model-len=4096"],
         "env": [
             {"name": "HOME", "value": "/cache"},
             {"name": "MAX_TOTAL_TOKENS", "value": "4096"},
@@ -122,7 +122,11 @@ def _engine() -> Json:
             "template": {
                 "metadata": {
                     "labels": dict(LABELS),
-                    "annotations": {"triplane.dev/startup-seconds": "600"},
+                    "annotations": {
+                        "triplane.dev/startup-seconds": "600",
+                        "triplane.dev/accelerator": "h100-80gb",
+                        "triplane.dev/engine-version": "0.33.0",
+                    },
                 },
                 "spec": _pod(),
             },

@@ -73,6 +73,7 @@ BROKEN: list[tuple[str, str, Any, str]] = [
     ("plan-memory", "models.0.budget.verdict", "cannot-serve", "west/llama"),
     ("plan-memory", "models.0.budget.verdict", "unknown", "west/llama"),
     ("plan-memory", "models.0.budget", {}, "west/llama"),
+    ("plan-status", "models.0.id", "unheard/of", "west/llama"),
     ("plan-totals", "totals.gpusMax", 3, "plan"),
     ("plan-totals", "totals.gpusMin", lab.ABSENT, "plan"),
     ("plan-totals", "totals.usdPerHourMin", 3.0, "plan"),

@@ -19,6 +19,8 @@ IGNORES = f"{TRIGGER}.metadata.ignoreNullValues"
 TOKEN = {"name": "HF_TOKEN", "value": "abc"}
 SPACE = "Namespace/triplane-models"
 INIT = f"{POD}.initContainers.0"
+MARKS = "engine|spec|template|metadata|annotations"
+MAMBA = ["/models/falcon-mamba-7b", "--tensor-parallel-size=2", "--enable-prefix-caching"]
 
 BROKEN: list[tuple[str, str, Any, str]] = [
     ("k8s-pod-be-guaranteed", f"{CONTAINER}.resources.limits.cpu", ABSENT, ENGINE),
@@ -79,6 +81,17 @@ BROKEN: list[tuple[str, str, Any, str]] = [
     ("k8s-container-share-memory", f"{POD}.volumes.1.emptyDir.sizeLimit", "64Gi", ENGINE),
     ("k8s-container-write-caches", f"{CONTAINER}.env.0", ABSENT, ENGINE),
     ("k8s-container-write-caches", f"{CONTAINER}.volumeMounts.2.readOnly", True, ENGINE),
+    ("k8s-container-take-known-options", f"{CONTAINER}.args.3", "--swap-space=4", ENGINE),
+    ("k8s-container-take-known-options", f"{CONTAINER}.args.3", "--max-modle-len=4", ENGINE),
+    ("k8s-container-suit-family", f"{CONTAINER}.args", MAMBA, ENGINE),
+    ("k8s-container-match-gpus", f"{CONTAINER}.args.1", "--tensor-parallel-size=4", ENGINE),
+    ("k8s-container-match-gpus", f"{CONTAINER}.args.1", "--tensor-parallel-size=1", ENGINE),
+    ("k8s-container-split-evenly", f"{CONTAINER}.args.1", "--tensor-parallel-size=3", ENGINE),
+    ("k8s-container-fit-memory", f"{MARKS}|triplane.dev/accelerator", "a2000-12gb", ENGINE),
+    ("k8s-container-fit-memory", f"{MARKS}|triplane.dev/accelerator", "unheard-of", ENGINE),
+    ("k8s-container-fit-memory", f"{CONTAINER}.args.0", "/models/llama", ENGINE),
+    ("k8s-pod-run-admitted-model", f"{MARKS}|triplane.dev/model", "unheard/of", ENGINE),
+    ("k8s-query-name-known-series", f"{TRIGGER}.metadata.query", "sum(vllm:swap_out)", SCALER),
     ("k8s-container-pin-image", f"{CONTAINER}.image", "vllm/vllm-openai", ENGINE),
     ("k8s-container-pin-image", f"{CONTAINER}.image", "vllm/vllm-openai:latest", ENGINE),
     ("k8s-container-pin-image", f"{INIT}.image", ABSENT, ENGINE),

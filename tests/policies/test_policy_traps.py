@@ -76,7 +76,7 @@ def test_types_that_share_a_fallback_are_told() -> None:
     trigger: Json = {
         "type": "prometheus",
         "metricType": "Value",
-        "metadata": {"query": "avg(vllm:x)", "ignoreNullValues": "false"},
+        "metadata": {"query": "avg(vllm:kv_cache_usage_perc)", "ignoreNullValues": "false"},
     }
     found = lab.found(lab.broken("scaler.spec.triggers.1", trigger))
     assert [each.severity for each in found] == [Severity.WARNING]

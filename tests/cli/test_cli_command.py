@@ -1,0 +1,133 @@
+"""The command itself: exit codes, output for people, drawing, completion, cold start."""
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from tests.cli.cli_lab import ROOT, budget, triplane
+
+pytestmark = pytest.mark.pure
+
+L4 = ("qwen3-8b", "--gpu", "l4", "--max-model-len", "8192")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("qwen3-8b", "--tp", "0"),
+        ("qwen3-8b", "--tp", "two"),
+        ("qwen3-8b", "--no-such-option"),
+        ("qwen3-8b", "--gpu", "l4", "--gpu-memory-utilization", "1.5"),
+        ("qwen3-8b", "--gpu-mem-gib", "nan"),
+        ("qwen3-8b", "--gpu-mem-gib", "inf"),
+        ("--model-config", "no-such-file.json", "--gpu", "l4"),
+        ("--cases", "no-such-file.jsonl"),
+        ("qwen3-8b", "--cases", "x.jsonl"),
+        ("qwen3-8b", "--model-config", "x.json"),
+        ("qwen3-8b", "--gpu", "l4", "--plot", "drawing.png"),
+        ("--total-vram", "-1"),
+    ],
+)
+def test_input_that_cannot_be_used_exits_with_two(arguments: tuple[str, ...]) -> None:
+    ran = budget(*arguments)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+    assert ran.err.strip()
+
+
+def test_a_fault_of_ours_exits_with_three_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("invented")
+
+    monkeypatch.setattr("cli.budget.answer", broken)
+    ran = budget(*L4)
+    assert ran.code == 3
+    assert "ZeroDivisionError: invented" in ran.err
+    assert "report" in ran.err
+    assert "Traceback" not in ran.err
+    monkeypatch.setenv("TRIPLANE_DEBUG", "1")
+    debugged = budget(*L4)
+    assert debugged.code == 3
+    assert "Traceback" in debugged.err
+
+
+def test_people_get_a_table_with_terms_reasons_and_remedies() -> None:
+    ran = triplane("budget", "qwen3-8b", "--gpu", "l4")
+    assert ran.code == 1
+    for words in ("cannot-serve", "weights", "KV cache tokens", "mend: set max_model_len"):
+        assert words in ran.out
+
+
+def test_the_plot_is_a_drawing_of_every_term(tmp_path: Path) -> None:
+    file = tmp_path / "budget.svg"
+    assert triplane("budget", *L4, "--plot", str(file)).code == 0
+    text = file.read_text()
+    ElementTree.fromstring(text)
+    for words in ("weights: 15.27 GiB", "KV cache", "activation peak", "CUDA graphs", "qwen3-8b"):
+        assert words in text
+
+
+def test_completion_knows_models_and_cards() -> None:
+    environment = {"_TRIPLANE_COMPLETE": "complete_bash", "COMP_CWORD": "4"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "cli"],
+        env={**os.environ, **environment, "COMP_WORDS": "triplane budget qwen3-8b --gpu h1"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "h100-80gb" in ran.stdout
+
+
+def test_help_lists_the_exit_codes_and_every_command() -> None:
+    assert "Exit codes" in triplane("--help").out
+    assert "calibrate" in triplane("--help").out
+    assert triplane("budget", "--help").code == 0
+
+
+def test_the_command_loads_no_pulumi_and_answers_at_once() -> None:
+    """Pulumi alone takes longer to import than the answer takes."""
+    program = (
+        "import sys, time; start = time.perf_counter(); from cli.__main__ import main;"
+        "code = main(['budget', 'qwen3-8b', '--gpu', 'l4', '--max-model-len', '8192', '--json']);"
+        "print(code, [m for m in sys.modules if m.split('.')[0] in ('pulumi', 'grpc')],"
+        " file=sys.stderr)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert ran.stderr.strip() == "0 []"
+    assert json.loads(ran.stdout)["verdict"] == "fits"
+
+
+def test_a_cold_start_takes_well_under_a_second_of_cpu(tmp_path: Path) -> None:
+    """CPU seconds, since a busy machine makes the clock say anything; the second run is the one
+    that finds compiled modules.
+    """
+    program = (
+        "import time; from cli.__main__ import main;"
+        "main(['budget', 'qwen3-8b', '--gpu', 'l4', '--json']);"
+        "print(time.process_time())"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path)
+    spent: list[float] = []
+    for _ in range(3):
+        ran = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        spent.append(float(ran.stdout.strip().splitlines()[-1]))
+    assert min(spent[1:]) < 0.9, spent
