@@ -9,7 +9,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-CODE := __main__.py models catalog components policies cli sandbox benchmarks tests
+CODE := __main__.py models catalog components policies cli sandbox benchmarks goldens tests
 STACK = $(BIN)/python -m sandbox.stack
 PYTEST = $(BIN)/python -m pytest
 
