@@ -72,6 +72,9 @@ def main() -> int:
         say("a package could not be installed; the lines above say which and why")
         return 1
     write_launcher(target)
+    # Compiled once here, the command starts in half the time, also where nobody may write later.
+    packages = [str(ROOT / name) for name in ("models", "catalog", "cli", "policies", "components")]
+    run(str(python), "-m", "compileall", "-q", *packages)
     say(f"done in {time.monotonic() - began:.0f} s")
     return 0
 
