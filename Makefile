@@ -13,7 +13,7 @@ CODE := __main__.py models catalog components policies cli sandbox benchmarks go
 STACK = $(BIN)/python -m sandbox.stack
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: help setup toolchain up down preview render test bench bench-memory check fmt format-check lint type fast lock clean
+.PHONY: help setup toolchain up down preview render test bench bench-memory plots check fmt format-check lint type fast lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -45,8 +45,15 @@ render: setup ## write the stack's manifests to build/$(ENV)/<region>/
 test: toolchain ## run every test
 	@$(PYTEST)
 
-bench: toolchain ## previews as ratios: program to floor, pack to idle pack
+bench: toolchain ## previews as ratios (program to floor, pack to idle pack), budgets per second
 	@$(BIN)/python -m benchmarks.preview
+	@$(BIN)/python -m benchmarks.budgets
+
+bench-memory: setup ## compare the memory model with other estimators
+	@$(BIN)/python -m benchmarks.peers
+
+plots: setup ## renew the tables and drawings of docs/memory-model.md
+	@$(BIN)/python -m benchmarks.plots
 
 fast: setup
 	@$(PYTEST) -m "pure or mocks" -q
