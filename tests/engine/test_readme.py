@@ -21,7 +21,9 @@ INSTANCE: Final = f"readme-{os.getpid()}-{secrets.token_hex(2)}"
 
 def make(*words: str) -> tuple[str, str]:
     """Run make for an instance of its own; return its output and its progress messages."""
-    env = {**os.environ, "TRIPLANE_INSTANCE": INSTANCE}
+    # Under `make test` this would be a sub-make, which announces itself.
+    outer = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    env = {**outer, "MFLAGS": "", "TRIPLANE_INSTANCE": INSTANCE}
     done = subprocess.run(
         ["make", *words], cwd=ROOT, env=env, capture_output=True, text=True, check=False
     )
