@@ -13,7 +13,7 @@ CODE := __main__.py models catalog components policies cli sandbox benchmarks go
 STACK = $(BIN)/python -m sandbox.stack
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: help setup toolchain up down preview render test bench bench-memory plots check fmt format-check lint type fast lock clean
+.PHONY: help setup toolchain up down preview render test bench bench-memory goldens plots check fmt format-check lint type fast lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -51,6 +51,9 @@ bench: toolchain ## previews as ratios (program to floor, pack to idle pack), bu
 
 bench-memory: setup ## compare the memory model with other estimators
 	@$(BIN)/python -m benchmarks.peers
+
+goldens: setup ## ask the pinned engine itself, without a GPU (several GB; SAMPLE=5 checks five)
+	@$(BIN)/python -m goldens $(if $(SAMPLE),--sample $(SAMPLE))
 
 plots: setup ## renew the tables and drawings of docs/memory-model.md
 	@$(BIN)/python -m benchmarks.plots
