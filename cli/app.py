@@ -2,7 +2,7 @@
 
 import typer
 
-from cli import tool_commands
+from cli import check_command, tool_commands
 from cli.options import (
     AsJson,
     Batch,
@@ -193,5 +193,5 @@ def calibrate(
     )
 
 
-for _command in tool_commands.COMMANDS:
+for _command in (*tool_commands.COMMANDS, check_command.check):
     _ = app.command()(_command)

@@ -14,26 +14,14 @@ from typing import Final, cast
 
 import yaml
 
-from models.command import UNKNOWN_TEXT
+from cli.placeholders import is_template, known, marked
 from policies.manifest import Manifest, expanded
 from policies.nodes import Node
-from policies.unknowns import Plain, Unknown, joined, plain
+from policies.unknowns import Plain, plain
 
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _SIZE_MAX: Final = 50_000_000
 _SKIPPED: Final = frozenset({".git", "node_modules", ".venv", "__pycache__", ".terraform"})
-_MARK: Final = "zPLACEHOLDERz"
-_WHY: Final = "since it is a placeholder"
-_CONTROL: Final = re.compile(
-    r"^[ \t]*\{\{-?\s*(if|else|end|range|with|define|block|include|template|/\*|\$\w+\s*:?=).*$"
-    r"|^[ \t]*\{\{-?\s*(?:toYaml|tpl|nindent|\.Values[\w.]*\s*\|\s*toYaml)[^}]*\}\}[ \t]*$",
-    re.MULTILINE,
-)
-_COMMENT: Final = re.compile(r"\{\{-?\s*/\*.*?\*/\s*-?\}\}", re.DOTALL)
-_TEMPLATE: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-_ONLY_NAMES: Final = re.compile(r"^\s*\.[A-Z]\w*\s*$")
-_VARIABLE: Final = re.compile(r"\$\{[A-Za-z_][\w.]*(?::?[-=?][^{}]*)?\}|__[A-Z][A-Z0-9_]+__")
-_SHELL_KEYS: Final = frozenset({"command", "args"})
 _PATCH_KEYS: Final = frozenset({"patch", "patches", "patchesStrategicMerge", "patchesJson6902"})
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -98,21 +86,38 @@ def _failed(name: str, message: str) -> Read:
 
 def read_text(text: str, name: str) -> Read:
     """Return the objects of a text; what does not parse is told with its line."""
-    if name.lower().endswith(".json") or text.lstrip()[:1] == "{" and "{{" not in text[:200]:
+    if name.lower().endswith(".json") or (text.lstrip()[:1] == "{" and "{{" not in text[:200]):
         found = _json(text, name)
         if found is not None:
             return found
-    templated = _is_template(text)
-    marked = _marked(text) if templated else text
+    templated = is_template(text)
+    whole = marked(text) if templated else text
     manifests: list[Manifest] = []
     problems: list[Unreadable] = []
-    for start, part in _documents(marked):
+    for start, part in _documents(whole):
         try:
-            for parsed in yaml.load_all(part, Loader=_LOADER):  # noqa: S506 - it is a safe loader
-                manifests += _manifests(parsed, name, fragment=templated)
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            problems.append(_problem(error, name, start, templated=templated))
+            manifests += _parsed(part, name, fragment=templated)
+        except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+            rest = _as_template(part, name)
+            manifests += rest
+            if not rest:
+                problems.append(_problem(error, name, start, templated=templated))
     return Read(file=name, manifests=tuple(manifests), problems=tuple(problems))
+
+
+def _parsed(text: str, name: str, *, fragment: bool) -> list[Manifest]:
+    documents: Iterator[object] = yaml.load_all(text, Loader=_LOADER)
+    return [each for parsed in documents for each in _manifests(parsed, name, fragment=fragment)]
+
+
+def _as_template(text: str, name: str) -> list[Manifest]:
+    """Return the objects of a text that only parses once its `{{ }}` are taken for placeholders."""
+    if "{{" not in text:
+        return []
+    try:
+        return _parsed(marked(text), name, fragment=True)
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError):
+        return []
 
 
 def _json(text: str, name: str) -> Read | None:
@@ -123,26 +128,6 @@ def _json(text: str, name: str) -> Read | None:
     except ValueError:
         return None
     return Read(file=name, manifests=tuple(_manifests(parsed, name, fragment=False)))
-
-
-def _is_template(text: str) -> bool:
-    """Whether a text is a chart's template rather than YAML that quotes somebody's `{{ }}`.
-
-    Alerts' annotations, dashboards' legends and KServe's `{{.Name}}` hold braces that stay.
-    """
-    if _CONTROL.search(text):
-        return True
-    return (
-        re.search(r"\{\{-?\s*(\.Values|\.Release|\.Chart|include|template|toYaml)\b", text)
-        is not None
-    )
-
-
-def _marked(text: str) -> str:
-    """Return a template with its control lines blank and each expression as one word."""
-    text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
-    text = _CONTROL.sub("", text)
-    return _TEMPLATE.sub(lambda match: _MARK + "\n" * match[0].count("\n"), text)
 
 
 def _documents(text: str) -> Iterator[tuple[int, str]]:
@@ -157,8 +142,8 @@ def _documents(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _problem(error: Exception, name: str, start: int, *, templated: bool) -> Unreadable:
-    mark = getattr(error, "problem_mark", None)
-    line = start + mark.line + 1 if isinstance(mark, yaml.Mark) else start + 1
+    at: object = getattr(getattr(error, "problem_mark", None), "line", None)
+    line = start + at + 1 if isinstance(at, int) else start + 1
     what = getattr(error, "problem", None) or str(error).split("\n")[0] or type(error).__name__
     hint = " (a template: render it first, for example with `helm template`)" if templated else ""
     return Unreadable(file=name, line=line, message=f"{what}{hint}")
@@ -171,8 +156,15 @@ def _manifests(parsed: object, name: str, *, fragment: bool) -> Iterator[Manifes
                 if isinstance(item, Mapping):
                     yield from _manifests(cast("object", item), name, fragment=fragment)
         return
-    body = _known(plain(cast("object", parsed)), "", shell=False)
-    manifest = Manifest(body=Node(body), fragment=fragment, implied_kind=_implied_kind(body))
+    body = known(plain(cast("object", parsed)), "", shell=False)
+    manifest = Manifest(
+        body=Node(body),
+        fragment=fragment,
+        implied_kind=_implied_kind(body),
+        implied_name=Path(name).stem,
+    )
+    if not manifest.implied_kind and not {"kind", "apiVersion"} & _keys(manifest.body):
+        return
     for each in expanded(manifest):
         kustomized = each.is_kind("Kustomization") or _PATCH_KEYS & _keys(each.body)
         if kustomized:
@@ -229,31 +221,5 @@ def _patches(manifest: Manifest) -> Iterator[Manifest]:
             except yaml.YAMLError:
                 continue
             if isinstance(parsed, dict) and "kind" in parsed:
-                body = _known(plain(cast("object", parsed)), "", shell=False)
+                body = known(plain(cast("object", parsed)), "", shell=False)
                 yield Manifest(body=Node(body), fragment=True)
-
-
-def _known(value: Plain, path: str, *, shell: bool) -> Plain:
-    """Return data with each text that holds a placeholder as a value that is not known.
-
-    In command and arguments `${VAR}` is a shell's variable or the kubelet's, and stays.
-    """
-    if isinstance(value, str):
-        return _text(value, path, shell=shell)
-    if isinstance(value, list):
-        return [_known(each, joined(path, index), shell=shell) for index, each in enumerate(value)]
-    if isinstance(value, dict):
-        found: dict[str, Plain] = {}
-        for key, member in value.items():
-            inside = shell or key in _SHELL_KEYS
-            known = Unknown(path, _WHY) if _MARK in key else None
-            found[key] = known or _known(member, joined(path, key), shell=inside)
-        return found
-    return value
-
-
-def _text(value: str, path: str, *, shell: bool) -> Plain:
-    marked = value.replace(_MARK, UNKNOWN_TEXT)
-    if not shell and "\n" not in value:
-        marked = _VARIABLE.sub(UNKNOWN_TEXT, marked)
-    return Unknown(path, _WHY, marked) if UNKNOWN_TEXT in marked else value

@@ -30,22 +30,25 @@ def object_findings(manifest: Manifest, context: Context) -> tuple[Finding, ...]
     return tuple(dict.fromkeys(found))
 
 
-def stack_rule_findings(
-    rule: Rule[Placed], manifests: Sequence[Manifest], context: Context
-) -> Iterator[Finding]:
-    """Yield what one rule finds among the objects (Lists already expanded)."""
+def stack_rule_findings(rule: Rule[Placed], stack: Stack, context: Context) -> Iterator[Finding]:
+    """Yield what one rule finds among the objects of a stack (Lists already expanded)."""
+    for manifest in stack.manifests:
+        if rule.fragments or not manifest.fragment:
+            yield from rule(Placed(manifest=manifest, stack=stack), context)
+
+
+def stack_findings(manifests: Sequence[Manifest], context: Context) -> tuple[Finding, ...]:
+    """Return what all rules about a stack find among objects (Lists already expanded)."""
     stack = Stack(manifests=tuple(manifests))
-    for manifest in manifests:
-        yield from rule(Placed(manifest=manifest, stack=stack), context)
+    found = [each for rule in STACK_RULES for each in stack_rule_findings(rule, stack, context)]
+    return tuple(dict.fromkeys(found))
 
 
 def findings(manifests: Iterable[Manifest], context: Context) -> tuple[Finding, ...]:
     """Return what all rules find at objects that are deployed together."""
     every = [each for manifest in manifests for each in expanded(manifest)]
     found = [finding for each in every for finding in object_findings(each, context)]
-    for rule in STACK_RULES:
-        found.extend(stack_rule_findings(rule, every, context))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys([*found, *stack_findings(every, context)]))
 
 
 def plan_findings(inputs: object, context: Context) -> tuple[Finding, ...]:

@@ -98,3 +98,15 @@ def shape(name: str) -> "Architecture | None":
         return architecture(config)
     except ProblemsError:
         return None
+
+
+@functools.cache
+def weights_gib(name: str) -> float | None:
+    """Return what a model's weights take in all, GiB; None where the model is not known."""
+    from models.base import GIB
+    from models.memory.weights import Rank, weight_bytes
+
+    found = shape(name)
+    if found is None or found.incomplete:
+        return None
+    return weight_bytes(found, Rank(), "new").raw / GIB

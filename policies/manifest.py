@@ -6,7 +6,7 @@ from typing import Final
 
 import yaml
 
-from policies.nodes import Node
+from policies.nodes import Node, partly_known
 from policies.unknowns import Plain, Unknown, plain
 
 _NAMELESS: Final = "?"
@@ -72,7 +72,7 @@ class Manifest:
     @property
     def namespace(self) -> str | None:
         """The namespace; None where the object names none. Raises where it is unknown."""
-        return self.metadata["namespace"].text()
+        return partly_known(self.metadata["namespace"])
 
     @property
     def label(self) -> str:

@@ -133,11 +133,17 @@ class Node:
 
     def strings(self) -> dict[str, str]:
         """Return a mapping of text to text, such as labels."""
-        return {key: node.text() or "" for key, node in self.pairs()}
+        return {key: partly_known(node) or "" for key, node in self.pairs()}
 
     def words(self) -> list[str]:
         """Return a list of text."""
         return [node.text() or "" for node in self.items()]
+
+
+def partly_known(node: Node) -> str | None:
+    """Return a scalar as text; of a file's placeholder what stands around it, without raising."""
+    value = node.value
+    return value.text if isinstance(value, Unknown) and value.text else node.text()
 
 
 def leaves(node: Node) -> Iterator[Node]:

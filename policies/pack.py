@@ -31,7 +31,7 @@ from policies.resources import is_kubernetes, manifests_of
 from policies.rule import Rule
 from policies.rules.plan import PLAN_TYPE, PlanView
 from policies.session import Session
-from policies.stack import Placed
+from policies.stack import Placed, Stack
 from policies.unknowns import plain
 
 _STACK_TYPE: Final = "pulumi:pulumi:Stack"
@@ -141,7 +141,8 @@ def _stack_policy(rule: Rule[Placed], session: Session) -> Policy:
     def validate(args: StackValidationArgs, report: ReportViolation) -> None:
         agreed = session.agreed(rule.id, args.get_config())
         context: Context = agreements.context_of(agreed, session.today)
-        found = stack_rule_findings(rule, _all_shown(args, session), context)
+        stack = Stack(manifests=tuple(_all_shown(args, session)))
+        found = stack_rule_findings(rule, stack, context)
         session.report(_STACK_TYPE, found, agreed, report)
 
     return StackValidationPolicy(validate=validate, **_described(rule))

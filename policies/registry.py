@@ -7,12 +7,17 @@ from typing import Any, Final
 from policies.context import Context
 from policies.finding import Finding
 from policies.manifest import Manifest
+from policies.memo import Memo
+from policies.nodes import UnknownFieldError, UnreadableFieldError
 from policies.rule import Rule
 from policies.rules import (
     autoscaling,
+    caches,
     catalogue,
     engine_flags,
     engine_metrics,
+    family,
+    gateway,
     host,
     images,
     isolation,
@@ -26,8 +31,10 @@ from policies.rules import (
     qos,
     releases,
     rollout,
+    routes,
     scaling_pairs,
     secrets,
+    served_names,
     services,
     storage,
     vram,
@@ -51,20 +58,37 @@ def _at_manifest(rule: Rule[Manifest]) -> ObjectRule:
     return ObjectRule(rule=rule, look=rule)
 
 
+_PODS: Final = Memo[Manifest, tuple[Pod, ...]]()
+_CONTAINERS: Final = Memo[Pod, tuple[Container, ...]]()
+
+
+def _pods(manifest: Manifest) -> tuple[Pod, ...]:
+    return _PODS.get(manifest, None, lambda: tuple(pods_of(manifest)))
+
+
+def _containers(manifest: Manifest) -> Iterator[Container]:
+    for pod in _pods(manifest):
+        yield from _containers_of(pod)
+
+
+def _containers_of(pod: Pod) -> Iterator[Container]:
+    """Yield a pod's containers; those before one that is not known are seen all the same."""
+    try:
+        yield from _CONTAINERS.get(pod, None, lambda: tuple(pod.containers()))
+    except (UnknownFieldError, UnreadableFieldError):
+        yield from pod.containers()
+
+
 def _at_pods(rule: Rule[Pod]) -> ObjectRule:
     def look(manifest: Manifest, context: Context) -> tuple[Finding, ...]:
-        return rule.over(pods_of(manifest), manifest.label, context)
+        return rule.over(_pods(manifest), manifest.label, context)
 
     return ObjectRule(rule=rule, look=look)
 
 
 def _at_containers(rule: Rule[Container]) -> ObjectRule:
-    def containers(manifest: Manifest) -> Iterator[Container]:
-        for pod in pods_of(manifest):
-            yield from pod.containers()
-
     def look(manifest: Manifest, context: Context) -> tuple[Finding, ...]:
-        return rule.over(containers(manifest), manifest.label, context)
+        return rule.over(_containers(manifest), manifest.label, context)
 
     return ObjectRule(rule=rule, look=look)
 
@@ -88,10 +112,13 @@ OBJECT_RULES: Final[tuple[ObjectRule, ...]] = (
     _at_containers(memory.share_memory),
     _at_containers(memory.write_caches),
     _at_containers(engine_flags.take_known_options),
-    _at_containers(parallelism.suit_family),
+    _at_containers(family.suit_family),
     _at_containers(parallelism.match_gpus),
     _at_containers(parallelism.split_evenly),
     _at_containers(vram.fit_memory),
+    _at_containers(caches.hold_local_cache),
+    _at_containers(caches.seed_shared_cache),
+    _at_containers(caches.give_router_memory),
     _at_pods(catalogue.run_admitted_model),
     _at_containers(images.pin_image),
     _at_manifest(images.name_no_deleted_image),
@@ -105,7 +132,6 @@ OBJECT_RULES: Final[tuple[ObjectRule, ...]] = (
     _at_manifest(autoscaling.match_metric_type),
     _at_manifest(autoscaling.pace_scale_down),
     _at_manifest(autoscaling.wake_from_zero),
-    _at_manifest(services.spare_engine_variables),
     _at_pods(services.switch_off_service_links),
     _at_containers(services.leave_engine_ports),
     _at_manifest(services.have_fixed_name),
@@ -124,9 +150,16 @@ STACK_RULES: Final[tuple[Rule[Placed], ...]] = (
     scaling_pairs.have_one_autoscaler,
     scaling_pairs.find_its_target,
     services.name_its_service,
+    services.spare_engine_variables,
     monitoring.carry_selected_labels,
     monitoring.find_its_port,
     engine_metrics.name_known_series,
+    served_names.name_served_model,
+    routes.outlive_answers,
+    routes.cut_no_answer,
+    gateway.let_prompts_through,
+    gateway.have_known_fields,
+    gateway.charge_known_costs,
     network.deny_ingress,
     network.inject_no_engine,
     storage.share_volume,

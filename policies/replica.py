@@ -11,6 +11,7 @@ from policies import knowledge
 from policies.cards import Placement, placement
 from policies.context import Context
 from policies.engine import Invocation
+from policies.memo import Memo
 from policies.nodes import UnknownFieldError
 
 if TYPE_CHECKING:
@@ -74,8 +75,15 @@ class Replica:
         return whole(given.value)
 
 
+_REPLICAS: Final = Memo[Invocation, Replica]()
+
+
 def replica(found: Invocation, context: Context) -> Replica:
     """Read a replica from its command line, its pod's annotations and its node labels."""
+    return _REPLICAS.get(found, context, lambda: _replica(found, context))
+
+
+def _replica(found: Invocation, context: Context) -> Replica:
     line = found.line()
     model, sure = _model(found, line)
     place = placement(found.container, context)

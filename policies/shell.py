@@ -38,16 +38,23 @@ def referenced(text: str, environment: Mapping[str, str | None]) -> str:
     return _REFERENCE.sub(lambda match: environment.get(match[1]) or UNKNOWN_TEXT, text)
 
 
+def without_variables(text: str) -> str:
+    """Replace what only a shell, or whoever fills in a template, would replace: `${NAME}`."""
+    return re.sub(r"\$\{[^{}]*\}", UNKNOWN_TEXT, text)
+
+
 def commands(script: str, environment: Mapping[str, str | None]) -> Iterator[tuple[str, ...]]:
     """Yield each command of a script as its words, variables replaced where they are known."""
     known = dict(environment)
     text = _REFERENCE.sub(lambda m: known.get(m[1]) or m[0], script.replace("\\\n", " "))
     text = _SUBSTITUTION.sub(UNKNOWN_TEXT, text)
-    for line in _logical_lines(text):
-        for words in _simple_commands(_words(line, known)):
-            rest = _without_assignments(words, known)
-            if rest:
-                yield tuple(rest)
+    # Twice, since a variable may be set and used in one line.
+    for repeated in (False, True):
+        for line in _logical_lines(text):
+            for words in _simple_commands(_words(line, known)):
+                rest = _without_assignments(words, known)
+                if rest and repeated:
+                    yield tuple(rest)
 
 
 def _logical_lines(text: str) -> Iterator[str]:

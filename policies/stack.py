@@ -1,24 +1,58 @@
 """All objects of a stack together, for rules about how they fit."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
 from policies.manifest import Manifest
 from policies.nodes import Node
 from policies.workload import Pod, pods_of
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stack:
-    """Every object that is deployed together."""
+    """Every object that is deployed together.
+
+    `notes`: what a rule finds out about the whole stack once, by the rule's own key.
+    """
 
     manifests: tuple[Manifest, ...]
+    notes: dict[str, object] = field(default_factory=dict[str, object], compare=False)
 
     def of_kind(self, *kinds: str) -> Iterator[Manifest]:
         """Yield the objects of these kinds, patches left out."""
+        index = self.once("objects by kind", self._by_kind)
+        for kind in dict.fromkeys(kind.lower() for kind in kinds):
+            yield from index.get(kind, ())
+
+    def named(self, kind: str, namespace: str | None, name: str) -> Iterator[Manifest]:
+        """Yield the objects of a kind with that namespace and name, patches included."""
+        index = self.once("objects by name", self._by_name)
+        yield from index.get((kind.lower(), namespace, name), ())
+
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """Return what `make` returned when it was first asked for under this key."""
+        if key not in self.notes:
+            self.notes[key] = make()
+        return cast("T", self.notes[key])
+
+    def _by_kind(self) -> dict[str, list[Manifest]]:
+        index: dict[str, list[Manifest]] = {}
         for manifest in self.manifests:
-            if manifest.is_kind(*kinds) and not manifest.fragment:
-                yield manifest
+            if not manifest.fragment:
+                index.setdefault(manifest.kind.lower(), []).append(manifest)
+        return index
+
+    def _by_name(self) -> dict[tuple[str, str | None, str], list[Manifest]]:
+        index: dict[tuple[str, str | None, str], list[Manifest]] = {}
+        for manifest in self.manifests:
+            space = manifest.metadata["namespace"].value
+            if space is None or isinstance(space, str):
+                key = (manifest.kind.lower(), space, manifest.name)
+                index.setdefault(key, []).append(manifest)
+        return index
 
     def pods(self) -> Iterator[Pod]:
         """Yield every pod template."""

@@ -5,6 +5,7 @@ exception into advice, whatever the rule's level. So nothing but `plain` ever to
 """
 
 import datetime
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -70,12 +71,16 @@ def plain(value: object, path: str = "", depth: int = 0) -> Plain:
     return Unknown(path, f"since {type(value).__name__} cannot be read by policies")
 
 
+@functools.lru_cache(maxsize=4096)
+def _is_plain(key: str) -> bool:
+    return key.replace("_", "").replace("-", "").isalnum()
+
+
 def joined(path: str, key: str | int) -> str:
     """Return the path of a member: `spec.args[0]`, `labels["a.b/c"]`."""
     if isinstance(key, int):
         return f"{path}[{key}]"
-    plain_key = key.replace("_", "").replace("-", "").isalnum()
-    if not plain_key:
+    if not _is_plain(key):
         return f'{path}["{key}"]'
     return f"{path}.{key}" if path else key
 

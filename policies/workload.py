@@ -16,7 +16,7 @@ from policies import quantities
 from policies.context import is_house
 from policies.images import image_of
 from policies.manifest import Manifest
-from policies.nodes import Node
+from policies.nodes import Node, partly_known
 from policies.podspecs import Found, pod_specs
 from policies.words import option, words_of
 
@@ -147,7 +147,7 @@ class Container:
     def environment(self) -> dict[str, str]:
         """Return the variables with literal values."""
         return {
-            node["name"].text() or "": node["value"].text() or ""
+            node["name"].text() or "": partly_known(node["value"]) or ""
             for node in self.node["env"].items()
             if not node["valueFrom"].present
         }

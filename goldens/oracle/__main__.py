@@ -19,7 +19,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from goldens.oracle import device
+from goldens.oracle import device, patches, warm
+from goldens.oracle.answer import answer
 
 
 def main(jobs_file: str, out_file: str) -> int:
@@ -29,14 +30,10 @@ def main(jobs_file: str, out_file: str) -> int:
     if jobs["driver"]:
         ctypes.CDLL(jobs["driver"], mode=ctypes.RTLD_GLOBAL)
     device.pretend(jobs["card"])
-    from goldens.oracle import patches
-
     patches.patch_torch()
     device.pretend_platform(jobs["card"])
-    from goldens.oracle import warm
-
-    named = [case["config"].get("architectures") or [] for case in jobs["cases"]]
-    warm.imports(sorted({name for names in named for name in names}))
+    configs: list[dict[str, Any]] = [case["config"] for case in jobs["cases"]]
+    warm.imports(sorted({str(name) for found in configs for name in found["architectures"]}))
     patches.patch_engine()
     gc.collect()
     gc.freeze()
@@ -84,14 +81,11 @@ def _read(descriptor: int, limit_sec: float) -> tuple[str, bool]:
 
 
 def _child(case: dict[str, Any], descriptor: int) -> None:
-    from goldens.oracle.answer import answer
-
     try:
         with ExitStack() as stack:
             result = answer(case, stack)
-    except BaseException as error:  # noqa: BLE001 - the parent reports whatever it was
-        if os.environ.get("GOLDEN_TRACE"):
-            traceback.print_exc()
+    except BaseException as error:
+        traceback.print_exc()
         text = " ".join(str(error).split())
         result = {"error": f"{type(error).__name__}: {text[:600]}"}
     with os.fdopen(descriptor, "wb") as pipe:

@@ -1,6 +1,7 @@
 """Builds one rank of a model in the engine's own order, on fake tensors."""
 
 import json
+import shutil
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,11 +24,12 @@ class Built:
     failures: list[str]
 
 
-def configured(case: dict[str, Any]) -> Any:
+def configured(case: dict[str, Any], stack: ExitStack) -> Any:
     """Return the engine's configuration for a case: its own reading of arguments and files."""
     arguments = package("vllm.engine.arg_utils").EngineArgs
     usage = package("vllm.usage.usage_lib").UsageContext
     folder = Path(tempfile.mkdtemp(prefix="golden-"))
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)
     (folder / "config.json").write_text(json.dumps(case["config"]), encoding="utf-8")
     given = dict(case["arguments"])
     engine = arguments(
@@ -44,7 +46,7 @@ def configured(case: dict[str, Any]) -> Any:
 def build(case: dict[str, Any], stack: ExitStack) -> Built:
     """Build rank 0; `stack` keeps the fake mode and the engine's context open for the planner."""
     torch = package("torch")
-    config = configured(case)
+    config = configured(case, stack)
     tensor = config.parallel_config.tensor_parallel_size
     fake_pg = package("torch.testing._internal.distributed.fake_pg")
     torch.distributed.init_process_group(

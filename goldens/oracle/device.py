@@ -8,7 +8,7 @@ import types
 from contextlib import nullcontext
 from typing import Any
 
-from goldens.oracle.engine import package
+from goldens.oracle.engine import answering, package
 
 GPUS = 8
 """Devices that the machine claims to have: the largest tensor parallel size."""
@@ -50,15 +50,6 @@ def _nothing(*args: object, **kwargs: object) -> None:
 
 def _zero(*args: object, **kwargs: object) -> int:
     return 0
-
-
-def _answer(value: object) -> Any:
-    """Return a function that gives `value` whatever it is asked."""
-
-    def answered(*args: object, **kwargs: object) -> object:
-        return value
-
-    return answered
 
 
 def prepare_environment() -> None:
@@ -111,7 +102,7 @@ def pretend(card: dict[str, Any]) -> None:
         "get_arch_list": [f"sm_{major}{minor}"],
     }
     for name, value in answers.items():
-        setattr(torch.cuda, name, _answer(value))
+        setattr(torch.cuda, name, answering(value))
     for name in (
         "_lazy_init", "init", "set_device", "synchronize", "empty_cache", "manual_seed",
         "manual_seed_all", "reset_peak_memory_stats", "set_stream", "set_rng_state",
@@ -125,10 +116,10 @@ def pretend(card: dict[str, Any]) -> None:
     for name in ("Stream", "Event", "MemPool", "CUDAGraph", "ExternalStream"):
         setattr(torch.cuda, name, type(name, (_Inert,), {}))
     for name in ("current_stream", "default_stream"):
-        setattr(torch.cuda, name, _answer(torch.cuda.Stream()))
-    torch.cuda.stream = lambda *_: nullcontext()
-    torch.cuda.device = lambda *_: nullcontext()
-    torch.cuda.use_mem_pool = lambda *_a, **_k: nullcontext()
+        setattr(torch.cuda, name, answering(torch.cuda.Stream()))
+    torch.cuda.stream = answering(nullcontext())
+    torch.cuda.device = answering(nullcontext())
+    torch.cuda.use_mem_pool = answering(nullcontext())
     _pretend_accelerator(torch, properties, memory)
     _pretend_triton(f"{major}{minor}")
 
@@ -151,7 +142,7 @@ def _pretend_accelerator(torch: Any, properties: Any, memory: int) -> None:
         "get_device_capability": (properties.major, properties.minor),
     }
     for name, value in answers.items():
-        setattr(torch.accelerator, name, _answer(value))
+        setattr(torch.accelerator, name, answering(value))
     for name in (
         "set_device_index", "set_device_idx", "synchronize", "empty_cache", "set_stream",
         "reset_peak_memory_stats", "reset_accumulated_memory_stats",
@@ -161,21 +152,25 @@ def _pretend_accelerator(torch: Any, properties: Any, memory: int) -> None:
 
 def _pretend_triton(arch: str) -> None:
     driver = package("triton.backends.nvidia.driver")
-    driver.CudaDriver.is_active = staticmethod(lambda: True)
+    driver.CudaDriver.is_active = staticmethod(answering(value=True))
     target = package("triton.backends.compiler").GPUTarget("cuda", int(arch), 32)
-    fake = _Inert()
-    fake.__dict__.update(
-        get_current_target=lambda: target,
-        get_current_device=lambda: 0,
-        get_current_stream=lambda *_: 0,
-        get_device_capability=lambda *_: (int(arch[:-1]), int(arch[-1])),
-        get_active_torch_device=lambda: package("torch").device("cuda", 0),
+    fake, utils = _Inert(), _Inert()
+    utils.__dict__["get_device_properties"] = answering(
+        {
+            "max_shared_mem": 232448,
+            "multiprocessor_count": 132,
+            "warpSize": 32,
+            "max_num_regs": 65536,
+        }
     )
-    fake.__dict__["utils"] = _Inert()
-    fake.__dict__["utils"].__dict__["get_device_properties"] = lambda *_: {
-        "max_shared_mem": 232448, "multiprocessor_count": 132, "warpSize": 32,
-        "max_num_regs": 65536,
-    }  # fmt: skip
+    fake.__dict__.update(
+        utils=utils,
+        get_current_target=answering(target),
+        get_current_device=answering(0),
+        get_current_stream=answering(0),
+        get_device_capability=answering((int(arch[:-1]), int(arch[-1]))),
+        get_active_torch_device=answering(package("torch").device("cuda", 0)),
+    )
     package("triton.runtime.driver").driver.set_active(fake)
 
 
@@ -195,5 +190,5 @@ def pretend_platform(card: dict[str, Any]) -> None:
         "is_integrated_gpu": False,
         "get_device_numa_node": None,
     }
-    methods = {name: classmethod(_answer(value)) for name, value in answers.items()}
+    methods = {name: classmethod(answering(value)) for name, value in answers.items()}
     platforms._current_platform = type("PretendedCuda", (cuda.CudaPlatformBase,), methods)()

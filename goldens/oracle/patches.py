@@ -8,22 +8,22 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-from goldens.oracle.engine import package
+from goldens.oracle.engine import answering, package
 
 
 def patch_torch() -> None:
     """Fake tensors that never ask for the device, and process groups without processes."""
     torch = package("torch")
     fake = package("torch._subclasses.fake_tensor")
-    fake.FakeTensorMode.avoid_device_init = property(lambda self: True)
-    fake.FakeTensor.item = lambda self: _one(self)
-    fake.FakeTensor.__float__ = lambda self: 1.0
-    fake.FakeTensor.__bool__ = lambda self: True
-    fake.FakeTensor.__int__ = lambda self: 1
+    fake.FakeTensorMode.avoid_device_init = property(answering(value=True))
+    fake.FakeTensor.item = _one
+    fake.FakeTensor.__float__ = answering(1.0)
+    fake.FakeTensor.__bool__ = answering(value=True)
+    fake.FakeTensor.__int__ = answering(1)
     fake.FakeTensor.any = _any
     fake.FakeTensor.tolist = _listed
-    torch.allclose = lambda *_a, **_k: True
-    torch.equal = lambda *_a, **_k: True
+    torch.allclose = answering(value=True)
+    torch.equal = answering(value=True)
     torch.__future__.set_swap_module_params_on_conversion(value=False)
     distributed = package("torch.distributed")
     package("torch.testing._internal.distributed.fake_pg")
@@ -59,28 +59,31 @@ def patch_engine() -> None:
     _humming()
     _shapes_for_values()
     utils = package("vllm.model_executor.model_loader.utils")
-    utils.record_metadata_for_reloading = lambda *_a, **_k: None
+    utils.record_metadata_for_reloading = answering(None)
 
 
 def _shapes_for_values() -> None:
     """Steps that compute on values, where only the shape of the result matters here."""
-    torch = package("torch")
-    torch.unique = lambda tensor, *_a, **_k: tensor.flatten()[:1]
+    package("torch").unique = _first
     values = package("vllm.model_executor.layers.quantization.utils.quant_utils")
     package("vllm.model_executor.kernels.linear.mixed_precision.marlin")
     package("vllm.model_executor.layers.quantization.utils.marlin_utils")
-    _everywhere(
-        values.unpack_cols,
-        lambda packed, bits, rows, columns: packed.new_empty((rows, columns), dtype=torch.int32),
-    )
-    _everywhere(
-        values.pack_cols,
-        lambda given, bits, rows, columns: given.new_empty(
-            (rows, columns * bits // 32), dtype=torch.int32
-        ),
-    )
+    _everywhere(values.unpack_cols, _unpacked)
+    _everywhere(values.pack_cols, _packed)
     fp8 = package("vllm.model_executor.layers.quantization.utils.fp8_utils")
     fp8.transform_sf_into_required_layout = _scale_layout
+
+
+def _first(tensor: Any, *args: object, **kwargs: object) -> Any:
+    return tensor.flatten()[:1]
+
+
+def _unpacked(packed: Any, bits: int, rows: int, columns: int) -> Any:
+    return packed.new_empty((rows, columns), dtype=package("torch").int32)
+
+
+def _packed(values: Any, bits: int, rows: int, columns: int) -> Any:
+    return values.new_empty((rows, columns * bits // 32), dtype=package("torch").int32)
 
 
 def _everywhere(old: Any, new: Any) -> None:
@@ -96,7 +99,8 @@ def _scale_layout(
     is_sfa: bool = False,
 ) -> Any:  # fmt: skip
     """DeepGEMM's layout of block scales: as it is on Hopper; on Blackwell one scale per row, four
-    exponents in an int32, rows in steps of four."""
+    exponents in an int32, rows in steps of four.
+    """
     if package("vllm.platforms").current_platform.get_device_capability().major < 10:
         return sf
     rows, groups = -(-mn // 4) * 4, -(-k // recipe[2])
@@ -125,7 +129,7 @@ def _humming() -> None:
         l2_cache_size=properties.L2_cache_size,
         l2_cache_size_mb=properties.L2_cache_size / 1024**2,
     )
-    info._get_value = lambda self: value
+    info._get_value = answering(value)
     original = info.__new__
 
     def new(cls: Any, index: Any = None) -> Any:
@@ -198,5 +202,5 @@ def _one_process() -> None:
         original(self, **given)
 
     state.GroupCoordinator.__init__ = init
-    state._node_count = lambda _: 1
-    state.in_the_same_node_as = lambda pg, source_rank=0: [True] * 8
+    state._node_count = answering(1)
+    state.in_the_same_node_as = answering([True] * 8)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from policies import promql
-from policies.context import Context
+from policies.context import Context, strictness
 from policies.finding import Breach, Severity
 from policies.manifest import Manifest
 from policies.nodes import Node
@@ -117,7 +117,9 @@ def match_metric_type(manifest: Manifest, context: Context) -> Iterator[Breach]:
             )
         elif grows is True and metric_type == "Value":
             yield Breach(
-                trigger.path, "the query is a sum over pods, and Value compares it undivided"
+                trigger.path,
+                "the query is a sum over pods, and Value compares it undivided",
+                strictness(manifest.namespace, context),
             )
     if len(types) > 1 and manifest.spec["fallback"].present:
         yield Breach(

@@ -8,7 +8,7 @@ from models.catalogue import Catalogue, CatalogueModel, plain_name
 from models.problems import Problem
 from policies import knowledge
 from policies.context import Context, is_house
-from policies.engine import VERSION_ANNOTATION
+from policies.engine_release import VERSION_ANNOTATION
 from policies.finding import Breach, Severity
 from policies.replica import MODEL_ANNOTATION
 from policies.rule import Weight, rule

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
-from models.command import UNKNOWN_TEXT, Fault, FaultKind, Parser
+from models.command import Fault, FaultKind, Parser
 from models.contract import EngineContract
 from policies import knowledge
 from policies.context import Context
-from policies.engine import Invocation, Release, invocation
+from policies.engine import Invocation, invocation
+from policies.engine_release import Release
 from policies.finding import Breach, Severity
 from policies.images import image_of
 from policies.rule import Weight, rule
@@ -76,15 +77,14 @@ def _unverifiable(found: Invocation, context: Context) -> Iterator[Breach]:
             Severity.UNKNOWN,
             remedy="pin a release",
         )
-    for index, word in enumerate(found.words):
-        if word == UNKNOWN_TEXT and index and not found.words[index - 1].startswith("-"):
-            yield Breach(
-                found.path(index),
-                f"cannot verify the options of container {found.container.called}: one of its "
-                "arguments is unknown",
-                Severity.UNKNOWN,
-                remedy="give it as a plain value",
-            )
+    for index in found.hidden:
+        yield Breach(
+            found.path(index),
+            f"cannot verify the options of container {found.container.called}: one of its "
+            "arguments is unknown",
+            Severity.UNKNOWN,
+            remedy="give it as a plain value",
+        )
 
 
 def _joined_words(found: Invocation) -> Iterator[Breach]:

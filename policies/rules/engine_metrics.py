@@ -7,7 +7,7 @@ from typing import Final
 from models.contract import EngineContract, Metric
 from policies import knowledge
 from policies.context import Context
-from policies.engine import Release, of_version, release
+from policies.engine_release import Release, of_version, release
 from policies.finding import Breach, Severity
 from policies.nodes import UnknownFieldError, UnreadableFieldError
 from policies.rule import Weight, rule
@@ -71,14 +71,19 @@ def name_known_series(placed: Placed, context: Context) -> Iterator[Breach]:
     found = [*queries(manifest), *arguments(manifest)]
     if not found:
         return
-    judge = _Judge(placed.stack, context)
+    judge = _judge(placed.stack, context)
+    routed = any(each.name in _OF_ROUTERS for query in found for each in series_of(query.text))
     said: set[tuple[str, str]] = set()
     for query in found:
         for series in series_of(query.text):
-            for breach in judge.judge(series, query):
+            for breach in judge.judge(series, query, routed=routed):
                 if (breach.path, breach.message) not in said:
                     said.add((breach.path, breach.message))
                     yield breach
+
+
+def _judge(stack: Stack, context: Context) -> "_Judge":
+    return stack.once("exported series", lambda: _Judge(stack, context))
 
 
 class _Judge:
@@ -94,12 +99,14 @@ class _Judge:
         self.labels = {label for each in stack.manifests for label in target_labels(each)}
         self.routed = any(_is_router(stack))
 
-    def judge(self, series: Series, query: Query) -> Iterator[Breach]:
-        """Yield what is wrong with one series of a query."""
+    def judge(self, series: Series, query: Query, *, routed: bool) -> Iterator[Breach]:
+        """Yield what is wrong with one series of a query; `routed`: a router's are beside it."""
         name = series.name
         if name in self.defined or name in _OF_ROUTERS:
             return
-        if name in _OF_ROUTERS_TOO and (self.routed or _has_label(series, query, "server")):
+        if name in _OF_ROUTERS_TOO and (
+            routed or self.routed or _has_label(series, query, "server")
+        ):
             return
         metric = next((m for c in self.contracts if (m := _metric(c, name)) is not None), None)
         if self._too_new(name):

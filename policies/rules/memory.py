@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from policies.context import Context
+from policies.context import Context, strictness
 from policies.finding import Breach, Severity
+from policies.images import image_of
 from policies.nodes import Node
 from policies.quantities import parse
 from policies.rule import Weight, rule
@@ -27,7 +28,7 @@ def share_memory(container: Container, context: Context) -> Iterator[Breach]:
         return
     # Of a group's ranks, those in this pod are as many as its GPUs.
     ranks = container.gpus() or container.parallelism()
-    if ranks < 2:
+    if ranks < 2 or _shares_otherwise(container):
         return
     path = f"{container.node.path}.volumeMounts"
     mount = container.mounts().get(_SHM)
@@ -39,10 +40,16 @@ def share_memory(container: Container, context: Context) -> Iterator[Breach]:
     if empty is None or empty["medium"].text() != "Memory":
         yield Breach(mount.path, f"{_SHM} of container {container.called} is no memory")
         return
-    yield from _size(container, empty["sizeLimit"])
+    yield from _size(container, empty["sizeLimit"], context)
 
 
-def _size(container: Container, size: Node) -> Iterator[Breach]:
+def _shares_otherwise(container: Container) -> bool:
+    """Whether ranks share the host's memory, or are none of NCCL's."""
+    tpu = any(name.startswith("google.com/tpu") for name in container.accelerators())
+    return tpu or bool(container.pod.spec["hostIPC"].flag())
+
+
+def _size(container: Container, size: Node, context: Context) -> Iterator[Breach]:
     if not size.present:
         return
     amount = parse(size.text() or "")
@@ -53,6 +60,7 @@ def _size(container: Container, size: Node) -> Iterator[Breach]:
         yield Breach(
             size.path,
             f"{_SHM} of container {container.called} counts into its memory limit and is as large",
+            strictness(container.pod.namespace, context),
             remedy="raise the memory limit or lower the sizeLimit",
         )
 
@@ -83,12 +91,20 @@ def write_caches(container: Container, context: Context) -> Iterator[Breach]:
     for cache, variables in _CACHE_VARIABLES.items():
         moved = any(_writable(container, environment.get(name, "")) for name in variables)
         if not moved and not _writable(container, cache):
-            severity = Severity.WARNING if cache == "/.config" else Severity.ERROR
+            sure = cache != "/.config" and _has_no_home(container)
+            severity = Severity.ERROR if sure else Severity.WARNING
             yield Breach(
                 f"{container.node.path}.env",
                 f"container {container.called} cannot write {cache}",
                 severity,
             )
+
+
+def _has_no_home(container: Container) -> bool:
+    """Whether the user has no home of its own: upstream's image, or a root that is read-only."""
+    name = image_of(container.image or "").repository.rsplit("/", 1)[-1]
+    read_only = container.node["securityContext"]["readOnlyRootFilesystem"].flag()
+    return name == "vllm-openai" or bool(read_only)
 
 
 def _is_confined(container: Container) -> bool:

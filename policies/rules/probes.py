@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
+from policies import knowledge
 from policies.context import Context, strictness
+from policies.engine import invocation
 from policies.finding import Breach, Severity
 from policies.nodes import Node
+from policies.replica import replica
 from policies.rule import Weight, rule
 from policies.workload import Container, Pod
 
@@ -14,6 +17,14 @@ STARTUP_ANNOTATION: Final = "triplane.dev/startup-seconds"
 
 _STARTUP_MIN_SEC: Final = 120
 """Compilation and graph capture alone take one to two minutes, whatever the weights."""
+
+_STARTUP_SURE_SEC: Final = 60
+_FAST_GIB_PER_SEC: Final = 1.0
+"""What one client reads of a network volume over 10 Gbit/s; most have less."""
+
+_BARE_START_SEC: Final = 60
+_PATIENT_SEC: Final = 300
+"""A liveness probe that waits so long bears small models; bigger ones want a start-up probe."""
 
 _ANSWER_SEC: Final = 5
 _SILENCE_SEC: Final = 60
@@ -37,6 +48,22 @@ def budget_seconds(probe: Node) -> float:
     return (probe["initialDelaySeconds"].number() or 0) + period * threshold
 
 
+def _outlasts(container: Container, liveness: Node, context: Context) -> bool:
+    """Whether a liveness probe waits as long as loading may take, for all that is known."""
+    needed = needed_seconds(container.pod) or _loading_seconds(container, context)
+    return budget_seconds(liveness) >= (needed or _PATIENT_SEC)
+
+
+def _loading_seconds(container: Container, context: Context) -> float | None:
+    """Return the least time that a known model takes: its weights from fast storage, start-up."""
+    found = invocation(container, context)
+    asked = None if found is None else replica(found, context)
+    if asked is None or asked.model is None or not asked.sure:
+        return None
+    weights = knowledge.weights_gib(asked.model)
+    return None if weights is None else _BARE_START_SEC + weights / _FAST_GIB_PER_SEC
+
+
 def _engine(container: Container) -> bool:
     return not container.inherits and not container.pod.follows and container.is_engine
 
@@ -56,18 +83,23 @@ def allow_startup(container: Container, context: Context) -> Iterator[Breach]:
     probe = container.node["startupProbe"]
     if not probe.present:
         # Without a liveness probe nothing ends a pod that is loading.
-        ended = container.node["livenessProbe"].present
+        liveness = container.node["livenessProbe"]
+        ended = liveness.present and not _outlasts(container, liveness, context)
         severity = Severity.ERROR if ended else strictness(container.pod.namespace, context)
         yield Breach(probe.path, f"container {container.called} has no startupProbe", severity)
         return
-    needed = needed_seconds(container.pod)
+    stated, loading = needed_seconds(container.pod), _loading_seconds(container, context)
+    needed = stated or max(loading or 0, _STARTUP_MIN_SEC)
     budget = budget_seconds(probe)
-    if budget < (needed or _STARTUP_MIN_SEC):
-        reason = "its weights need" if needed else "any engine's compilation may need"
+    if budget < needed:
+        known = stated or (loading or 0) > _STARTUP_MIN_SEC
+        reason = "its weights need" if known else "any engine's compilation may need"
+        sure = budget < (stated or max(loading or 0, _STARTUP_SURE_SEC))
         yield Breach(
             probe.path,
             f"the startupProbe of container {container.called} bears {budget:g} s, "
-            f"{reason} {needed or _STARTUP_MIN_SEC:g} s",
+            f"{reason} {needed:.0f} s",
+            Severity.ERROR if sure else strictness(container.pod.namespace, context),
         )
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from policies.context import Context
 from policies.finding import Breach
 from policies.manifest import Manifest
+from policies.nodes import UnknownFieldError, UnreadableFieldError
 from policies.rule import Weight, rule
 from policies.stack import Placed, Stack
 
@@ -31,10 +32,28 @@ def _target(manifest: Manifest) -> _Target | None:
 
 
 def _workloads(target: _Target, stack: Stack) -> Iterator[Manifest]:
-    for manifest in stack.manifests:
-        same_kind = manifest.kind.lower() == target.kind
-        if same_kind and manifest.namespace == target.namespace and manifest.name == target.name:
-            yield manifest
+    return stack.named(target.kind, target.namespace, target.name)
+
+
+def _scaling(target: _Target, stack: Stack) -> list[Manifest]:
+    """Return the autoscalers of a target."""
+
+    def index() -> dict[_Target, list[Manifest]]:
+        found: dict[_Target, list[Manifest]] = {}
+        for each in stack.of_kind(*_AUTOSCALERS):
+            known = _known_target(each)
+            if known is not None:
+                found.setdefault(known, []).append(each)
+        return found
+
+    return stack.once("autoscalers by target", index).get(target, [])
+
+
+def _known_target(manifest: Manifest) -> _Target | None:
+    try:
+        return _target(manifest)
+    except (UnknownFieldError, UnreadableFieldError):
+        return None
 
 
 @rule(
@@ -73,15 +92,10 @@ def have_one_autoscaler(placed: Placed, context: Context) -> Iterator[Breach]:
     target = _target(placed.manifest)
     if target is None:
         return
-    for other in placed.stack.of_kind(*_AUTOSCALERS):
-        if other is placed.manifest or other.label <= placed.label:
-            continue
-        if _target(other) == target:
-            kind = target.kind
-            yield Breach(
-                "spec.scaleTargetRef",
-                f"{other.label} scales the same {kind} {target.name!r}",
-            )
+    for other in _scaling(target, placed.stack):
+        if other is not placed.manifest and other.label > placed.label:
+            message = f"{other.label} scales the same {target.kind} {target.name!r}"
+            yield Breach("spec.scaleTargetRef", message)
 
 
 @rule(

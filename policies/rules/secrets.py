@@ -15,6 +15,11 @@ _SECRET_NAME: Final = re.compile(
     r"(^|[_.-])(password|passwd|passphrase|pwd|secret|token|api_?key|access_?key(_id)?|auth_?key"
     r"|private_?key|secret_?key|account_?key|credentials?|connection_?string|webhook_?url)$"
 )
+_WORD_OF_TEXT: Final = re.compile(
+    r"(^|_)(first|last|next|per|each|inter|stop|eos|bos|pad|unk|mask|image|special)_token$"
+)
+"""Tokens that a model reads and writes."""
+
 _SHAPES: Final = (
     ("a Hugging Face token", re.compile(r"\bhf_[A-Za-z0-9]{20,}\b")),
     ("an API key", re.compile(r"\bsk-[A-Za-z0-9_-]{20,}")),
@@ -25,6 +30,9 @@ _SHAPES: Final = (
     ("a JSON web token", re.compile(r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}")),
     ("a password in a URL", re.compile(r"://[^/\s:@$({]+:[^/\s@$({]{3,}@")),
 )
+_NO_SECRETS: Final = frozenset(
+    {"true", "false", "none", "null", "empty", "dummy", "changeme", "placeholder", "not-needed"}
+)
 _OPTION: Final = re.compile(r"^--?([A-Za-z][\w.-]*?)(?:=(.*))?$", re.DOTALL)
 _REFERENCE: Final = re.compile(r"^\s*(\$\(.+\)|\$\{?\w+\}?|\{\{.*\}\}|<[^>]*>)\s*$", re.DOTALL)
 
@@ -32,13 +40,14 @@ _REFERENCE: Final = re.compile(r"^\s*(\$\(.+\)|\$\{?\w+\}?|\{\{.*\}\}|<[^>]*>)\s
 def is_secret_name(name: str) -> bool:
     """Whether a name means a secret: HF_TOKEN does, MAX_TOKENS and TOKENIZER do not."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    return bool(_SECRET_NAME.search(snake.replace("-", "_").lower()))
+    plain = snake.replace("-", "_").lower()
+    return _SECRET_NAME.search(plain) is not None and _WORD_OF_TEXT.search(plain) is None
 
 
 def holds_secret(name: str, value: str) -> bool:
     """Whether a literal value is what its name says: not empty, no reference, no switch."""
     said = value.strip()
-    if not said or _REFERENCE.match(said) or said.lower() in ("true", "false", "none", "null"):
+    if not said or _REFERENCE.match(said) or said.lower() in _NO_SECRETS:
         return False
     if said.startswith(("/", "file:")) or re.fullmatch(r"[\d.]+", said):
         return False

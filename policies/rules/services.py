@@ -6,6 +6,7 @@ from typing import Final
 from policies.context import Context, strictness
 from policies.finding import Breach, Severity
 from policies.manifest import Manifest
+from policies.nodes import UnknownFieldError, UnreadableFieldError
 from policies.rule import Weight, rule
 from policies.stack import Placed
 from policies.workload import Container, Pod
@@ -31,14 +32,36 @@ _SKIP_AWAIT: Final = "pulumi.com/skipAwait"
     tags=("names",),
     fragments=True,
 )
-def spare_engine_variables(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def spare_engine_variables(placed: Placed, context: Context) -> Iterator[Breach]:
     """VLLM-13: the Service `vllm` sets VLLM_PORT=tcp://..., and the engine ends reading it."""
-    if not manifest.is_kind("Service"):
+    service = placed.manifest
+    if not service.is_kind("Service"):
         return
-    name = manifest.metadata["name"].text() or ""
+    name = service.metadata["name"].text() or ""
     variable = name.upper().replace("-", "_").replace(".", "_") + "_PORT"
-    if variable in _ENGINE_VARIABLES:
-        yield Breach("metadata.name", f"the name {name!r} sets {variable} in every pod beside it")
+    if variable not in _ENGINE_VARIABLES:
+        return
+    linked = context.pulumi or _reaches_engines(placed)
+    yield Breach(
+        "metadata.name",
+        f"the name {name!r} sets {variable} in every pod beside it",
+        Severity.ERROR if linked else Severity.WARNING,
+    )
+
+
+def _reaches_engines(placed: Placed) -> bool:
+    """Whether an engine beside the Service gets its variables; so it is where none is seen."""
+    namespace = placed.manifest.namespace
+    engines = [pod for pod in placed.stack.pods() if pod.namespace == namespace and _is_engine(pod)]
+    links = [pod.spec["enableServiceLinks"].value is not False for pod in engines]
+    return any(links) or not links
+
+
+def _is_engine(pod: Pod) -> bool:
+    try:
+        return pod.runs_engine
+    except (UnknownFieldError, UnreadableFieldError):
+        return False
 
 
 @rule(
@@ -68,8 +91,23 @@ def leave_engine_ports(container: Container, context: Context) -> Iterator[Breac
     """VLLM-13: VLLM_PORT is not the API's port; set to it, ranks and API collide."""
     for node in container.node["env"].items():
         name = node["name"].text()
-        if name in ("VLLM_PORT", "VLLM_HOST_IP") and not node["valueFrom"].present:
-            yield Breach(node.path, f"container {container.called} sets {name}")
+        value = node["value"].text() or ""
+        refers = node["valueFrom"].present or "$(" in value
+        if name not in ("VLLM_PORT", "VLLM_HOST_IP") or refers:
+            continue
+        collides = name == "VLLM_HOST_IP" or value in _api_ports(container)
+        severity = strictness(container.pod.namespace, context)
+        yield Breach(
+            node.path,
+            f"container {container.called} sets {name}",
+            Severity.ERROR if collides else severity,
+        )
+
+
+def _api_ports(container: Container) -> set[str]:
+    """Return the ports that the API may have: the default's, and those that the pod names."""
+    named = {port["containerPort"].text() or "" for port in container.node["ports"].items()}
+    return {"8000", *named}
 
 
 @rule(

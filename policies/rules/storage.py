@@ -7,7 +7,7 @@ from policies.context import Context
 from policies.finding import Breach, Severity
 from policies.manifest import Manifest
 from policies.rule import Weight, rule
-from policies.stack import Placed
+from policies.stack import Placed, Stack
 from policies.workload import Pod, pods_of
 
 _CHANGING_LABELS: Final = ("helm.sh/chart", "app.kubernetes.io/version", "chart", "version")
@@ -75,15 +75,11 @@ def share_volume(placed: Placed, context: Context) -> Iterator[Breach]:
     manifest = placed.manifest
     if manifest.fragment or not _may_be_many(placed):
         return
-    modes = {
-        claim.name: set(claim.spec["accessModes"].words())
-        for claim in placed.stack.of_kind("PersistentVolumeClaim")
-        if claim.namespace == manifest.namespace
-    }
     for pod in pods_of(manifest):
         for volume in pod.spec["volumes"].items():
             name = volume.at("persistentVolumeClaim", "claimName").text()
-            given = modes.get(name or "")
+            claims = placed.stack.named("PersistentVolumeClaim", manifest.namespace, name or "")
+            given = {mode for claim in claims for mode in claim.spec["accessModes"].words()}
             if given and not given & {"ReadWriteMany", "ReadOnlyMany"}:
                 yield Breach(volume.path, f"claim {name!r} has only {sorted(given)}")
 
@@ -95,11 +91,15 @@ def _may_be_many(placed: Placed) -> bool:
     replicas = manifest.spec["replicas"]
     if replicas.integer(1) > 1:
         return True
-    return any(
-        each.namespace == manifest.namespace
-        and each.spec.at("scaleTargetRef", "name").text() == manifest.name
-        for each in placed.stack.of_kind("ScaledObject", "HorizontalPodAutoscaler")
-    )
+    scaled = placed.stack.once("names that are scaled", lambda: _scaled(placed.stack))
+    return (manifest.namespace, manifest.name) in scaled
+
+
+def _scaled(stack: Stack) -> set[tuple[str | None, str | None]]:
+    return {
+        (each.namespace, each.spec.at("scaleTargetRef", "name").text())
+        for each in stack.of_kind("ScaledObject", "HorizontalPodAutoscaler")
+    }
 
 
 @rule(

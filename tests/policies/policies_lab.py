@@ -42,7 +42,12 @@ def _container() -> Json:
         "name": "vllm",
         "image": "vllm/vllm-openai:v0.33.0",
         "command": ["vllm", "serve"],
-        "args": ["/models/llama31-8b-instruct", "--tensor-parallel-size=2", "--max-model-len=4096"],
+        "args": [
+            "/models/llama31-8b-instruct",
+            "--tensor-parallel-size=2",
+            "--max-model-len=4096",
+            "--served-model-name=llama",
+        ],
         "env": [
             {"name": "HOME", "value": "/cache"},
             {"name": "MAX_TOTAL_TOKENS", "value": "4096"},
@@ -220,6 +225,52 @@ def compliant() -> dict[str, Json]:
         "engine": _engine(),
         "scaler": _scaled_object(),
         "monitor": monitor,
+        **_gateway(),
+    }
+
+
+def _gateway() -> dict[str, Json]:
+    """Return the objects by which requests reach the engine."""
+    envoy = "gateway.envoyproxy.io/v1alpha1"
+    target = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "ai"}
+    metadata = {"namespace": "io.envoy.ai_gateway", "key": "llm_total_token"}
+    cost = {"response": {"from": "Metadata", "metadata": metadata}}
+    return {
+        "gateway": _object(
+            "gateway.networking.k8s.io/v1",
+            "Gateway",
+            "ai",
+            {"gatewayClassName": "envoy", "listeners": [{"name": "http", "port": 80}]},
+        ),
+        "route": _object(
+            "aigateway.envoyproxy.io/v1beta1",
+            "AIGatewayRoute",
+            "llama",
+            {
+                "parentRefs": [target],
+                "llmRequestCosts": [{"metadataKey": "llm_total_token", "type": "TotalToken"}],
+                "rules": [{"backendRefs": [{"name": "llama"}], "timeouts": {"request": "0s"}}],
+            },
+        ),
+        "clients": _object(
+            envoy,
+            "ClientTrafficPolicy",
+            "ai",
+            {"targetRefs": [target], "connection": {"bufferLimit": "50Mi"}},
+        ),
+        "backends": _object(
+            envoy,
+            "BackendTrafficPolicy",
+            "ai",
+            {
+                "targetRefs": [target],
+                "timeout": {"http": {"requestTimeout": "0s"}},
+                "rateLimit": {"type": "Global", "global": {"rules": [{"cost": cost}]}},
+            },
+        ),
+        "filter": _object(
+            envoy, "HTTPRouteFilter", "rewrite", {"urlRewrite": {"path": {"type": "x"}}}
+        ),
     }
 
 

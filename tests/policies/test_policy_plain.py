@@ -5,7 +5,7 @@ from typing import Any
 
 import policies_lab as lab
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from policies_lab import CONTEXT
 from pulumi_policy import proxy
@@ -140,6 +140,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.sampled_from(sorted(lab.compliant())), st.data())
 def test_no_shape_makes_a_rule_raise(name: str, data: st.DataObject) -> None:
     """Other people's YAML holds anything anywhere; one bad file must not hide the others."""

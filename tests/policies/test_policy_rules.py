@@ -19,6 +19,15 @@ IGNORES = f"{TRIGGER}.metadata.ignoreNullValues"
 TOKEN = {"name": "HF_TOKEN", "value": "abc"}
 SPACE = "Namespace/triplane-models"
 INIT = f"{POD}.initContainers.0"
+CPU_CACHE = {"name": "LMCACHE_MAX_LOCAL_CPU_SIZE", "value": "50"}
+REMOTE_CACHE = {"name": "LMCACHE_REMOTE_URL", "value": "lm://cache:65432"}
+ROUTE = "AIGatewayRoute/triplane-models/llama"
+BACKENDS = "BackendTrafficPolicy/triplane-models/ai"
+GATEWAY = "Gateway/triplane-models/ai"
+FILTER = "HTTPRouteFilter/triplane-models/rewrite"
+PER_RETRY = {"perRetry": {"timeout": "60s"}}
+TABLE = {"type": "ConsistentHash", "consistentHash": {"tableSize": 65536}}
+OTHER_NAME = 'sum(vllm:num_requests_waiting{model_name="lama"})'
 MARKS = "engine|spec|template|metadata|annotations"
 MAMBA = ["/models/falcon-mamba-7b", "--tensor-parallel-size=2", "--enable-prefix-caching"]
 
@@ -81,8 +90,8 @@ BROKEN: list[tuple[str, str, Any, str]] = [
     ("k8s-container-share-memory", f"{POD}.volumes.1.emptyDir.sizeLimit", "64Gi", ENGINE),
     ("k8s-container-write-caches", f"{CONTAINER}.env.0", ABSENT, ENGINE),
     ("k8s-container-write-caches", f"{CONTAINER}.volumeMounts.2.readOnly", True, ENGINE),
-    ("k8s-container-take-known-options", f"{CONTAINER}.args.3", "--swap-space=4", ENGINE),
-    ("k8s-container-take-known-options", f"{CONTAINER}.args.3", "--max-modle-len=4", ENGINE),
+    ("k8s-container-take-known-options", f"{CONTAINER}.args.4", "--swap-space=4", ENGINE),
+    ("k8s-container-take-known-options", f"{CONTAINER}.args.4", "--max-modle-len=4", ENGINE),
     ("k8s-container-suit-family", f"{CONTAINER}.args", MAMBA, ENGINE),
     ("k8s-container-match-gpus", f"{CONTAINER}.args.1", "--tensor-parallel-size=4", ENGINE),
     ("k8s-container-match-gpus", f"{CONTAINER}.args.1", "--tensor-parallel-size=1", ENGINE),
@@ -92,6 +101,24 @@ BROKEN: list[tuple[str, str, Any, str]] = [
     ("k8s-container-fit-memory", f"{CONTAINER}.args.0", "/models/llama", ENGINE),
     ("k8s-pod-run-admitted-model", f"{MARKS}|triplane.dev/model", "unheard/of", ENGINE),
     ("k8s-query-name-known-series", f"{TRIGGER}.metadata.query", "sum(vllm:swap_out)", SCALER),
+    ("k8s-scaledobject-name-served-model", f"{TRIGGER}.metadata.query", OTHER_NAME, SCALER),
+    ("k8s-container-hold-local-cache", f"{CONTAINER}.env.1", CPU_CACHE, ENGINE),
+    ("k8s-container-seed-shared-cache", f"{CONTAINER}.env.1", REMOTE_CACHE, ENGINE),
+    ("k8s-container-give-router-memory", f"{INIT}.image", "lmcache/lmstack-router:1", ENGINE),
+    ("k8s-route-outlive-answers", "route.spec.rules.0.timeouts.request", "10s", ROUTE),
+    ("k8s-route-outlive-answers", "route.spec.rules.0.timeouts.backendRequest", "8s", ROUTE),
+    (
+        "k8s-backendtrafficpolicy-cut-no-answer",
+        "backends.spec.timeout.http.requestTimeout",
+        "15s",
+        BACKENDS,
+    ),
+    ("k8s-backendtrafficpolicy-cut-no-answer", "backends.spec.retry", PER_RETRY, BACKENDS),
+    ("k8s-backendtrafficpolicy-cut-no-answer", "backends.spec.loadBalancer", TABLE, BACKENDS),
+    ("k8s-gateway-let-prompts-through", "clients.spec.connection", {}, GATEWAY),
+    ("k8s-gateway-let-prompts-through", "clients.spec.connection.bufferLimit", "32Ki", GATEWAY),
+    ("k8s-httproutefilter-have-known-fields", "filter.spec.maxBodySize", "4Mi", FILTER),
+    ("k8s-ratelimit-charge-known-costs", "route.spec.llmRequestCosts", [], BACKENDS),
     ("k8s-container-pin-image", f"{CONTAINER}.image", "vllm/vllm-openai", ENGINE),
     ("k8s-container-pin-image", f"{CONTAINER}.image", "vllm/vllm-openai:latest", ENGINE),
     ("k8s-container-pin-image", f"{INIT}.image", ABSENT, ENGINE),
@@ -102,7 +129,7 @@ BROKEN: list[tuple[str, str, Any, str]] = [
         {"name": "HF_TOKEN", "value": "abc"},
         ENGINE,
     ),
-    ("k8s-container-hide-secrets", f"{CONTAINER}.args.3", "--api-key=abcdef", ENGINE),
+    ("k8s-container-hide-secrets", f"{CONTAINER}.args.4", "--api-key=abcdef", ENGINE),
     (
         "k8s-object-hide-secrets",
         "engine.metadata.annotations",
@@ -262,7 +289,7 @@ def test_limits_without_requests_are_accepted() -> None:
         (f"{CONTAINER}.env.1", {"name": "HF_TOKEN", "value": ""}),
         (f"{CONTAINER}.env.1", {"name": "TOKENIZERS_PARALLELISM", "value": "false"}),
         (f"{CONTAINER}.env.1", {"name": "HF_TOKEN_PATH", "value": "/secrets/token"}),
-        (f"{CONTAINER}.args.3", "--api-key=$(API_KEY)"),
+        (f"{CONTAINER}.args.4", "--api-key=$(API_KEY)"),
         (f"{POD}.volumes.1.emptyDir.sizeLimit", "4096Mi"),
         (f"{TRIGGER}.metadata.query", "sum(a) or vector(0)"),
     ],

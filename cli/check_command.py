@@ -1,0 +1,51 @@
+"""The options of `check`; its work is imported lazily."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from policies.profile import Profile
+
+
+def check(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILES]...", help="Files and folders, as after -f."),
+    ] = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Option("-f", "--file", help="A YAML or JSON file, a folder, or - for stdin."),
+    ] = None,
+    catalogue: Annotated[
+        bool, typer.Option("--catalogue", help="Check every LIVE and STAGED catalogue model.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="What cannot be verified counts as an error.")
+    ] = False,
+    profile: Annotated[
+        Profile,
+        typer.Option(help="triplane: this project's conventions count as errors."),
+    ] = Profile.ANYBODY,
+    versions: Annotated[
+        list[str] | None,
+        typer.Option(help="What files do not say themselves, as vllm=0.33.0."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON for programs.")] = False,
+) -> int:
+    """Check manifests from anywhere: engines, their memory, metrics, probes, autoscalers, routes.
+
+    Exits with 1 on an error, 2 if nothing could be read, 0 otherwise.
+    """
+    from cli.check import CheckOptions, run
+
+    return run(
+        CheckOptions(
+            files=(*(files or ()), *(paths or ())),
+            catalogue=catalogue,
+            strict=strict,
+            profile=profile,
+            versions=tuple(versions or ()),
+            as_json=as_json,
+        )
+    )

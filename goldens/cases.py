@@ -1,0 +1,188 @@
+"""Which cases the oracle is asked: every catalogue model on every class of card that it fits.
+
+A class of card is a compute capability, asked on one card of the catalogue: kernels and defaults
+follow from it (`CLASSES`). The arguments are those that the production profile resolves to.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import JsonValue
+
+from models.accelerators import Accelerator
+from models.architecture import Architecture, architecture
+from models.base import GIB
+from models.catalogue import Catalogue, CatalogueModel
+from models.contract import EngineContract
+from models.engine import EngineArguments, EngineOverrides, Environment, Parallelism
+from models.memory import BudgetRequest
+from models.memory.refusals import refusals
+from models.memory.request import resolve
+from models.memory.weights import Rank, weight_bytes
+from models.resolve_model import Wanted, choose
+
+CLASSES: Final = ("t4", "a100-80gb", "a10g", "l4", "h100-80gb", "b200-180gb", "rtx-5090")
+TENSORS: Final = (1, 2, 4, 8)
+WITHOUT_INSTANCE_TYPE: Final = 2
+"""GPUs at most of a card that no instance type of the catalogue carries."""
+_BYTES: Final = (1 * GIB, 8 * GIB, 32 * GIB)
+_SHORT: Final = 4096
+_LONGEST: Final = 131072
+_SPREAD: Final = 4
+"""GPUs at most, as a multiple of the fewest that hold the weights: more is no sane deployment."""
+_ROOM: Final = 0.95
+"""Weights must leave this share of the largest card of the class, or the case is not asked."""
+_SHARED_MEMORY_KIB: Final[Mapping[tuple[int, int], int]] = {
+    (7, 5): 64,
+    (8, 0): 163,
+    (8, 6): 99,
+    (8, 9): 99,
+    (9, 0): 227,
+    (10, 0): 227,
+    (12, 0): 99,
+}
+"""KiB of shared memory a block can opt in to, by compute capability (CUDA programming guide)."""
+
+STRUCTURAL: Final = frozenset({"heads", "kv-heads", "quantisation-groups"})
+"""Refusals of ours that are asked nevertheless: the engine must refuse too, in its own words."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """One question: a model on a card with arguments; `asks` are (max_model_len, KV bytes)."""
+
+    model: str
+    card: str
+    capability: tuple[int, int]
+    tensor: int
+    kv_cache_dtype: str
+    arguments: dict[str, JsonValue]
+    asks: tuple[tuple[int, int], ...]
+
+    @property
+    def name(self) -> str:
+        """A name that is unique within the model."""
+        major, minor = self.capability
+        return f"sm{major}{minor}-tp{self.tensor}-{self.kv_cache_dtype}"
+
+    def job(self, config: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Return the case as the oracle reads it."""
+        return {
+            "id": f"{self.model}/{self.name}",
+            "model": self.model,
+            "config": dict(config),
+            "arguments": dict(self.arguments),
+            "asks": [list(ask) for ask in self.asks],
+        }
+
+
+def card_of(accelerator: Accelerator) -> dict[str, JsonValue]:
+    """Return a card as the oracle pretends it."""
+    return {
+        "name": accelerator.product.replace("-", " "),
+        "capability": list(accelerator.capability),
+        "sm_count": accelerator.sm_count,
+        "memory_bytes": int(accelerator.memory_gib * GIB),
+        "shared_memory_optin": _SHARED_MEMORY_KIB[accelerator.capability] * 1024,
+        "nvlink": accelerator.nvlink,
+    }
+
+
+def cases(catalogue: Catalogue, version: str) -> list[Case]:
+    """Return all cases of one engine release, in a fixed order."""
+    found: list[Case] = []
+    for name in sorted(catalogue.models):
+        model = catalogue.models[name]
+        if model.entry.engine == version:
+            for card in CLASSES:
+                found += _on_card(catalogue, model, catalogue.accelerators[card])
+    return found
+
+
+def _on_card(catalogue: Catalogue, model: CatalogueModel, card: Accelerator) -> Iterator[Case]:
+    built = architecture(model.config)
+    contract = catalogue.engines[model.entry.engine]
+    alike = [a for a in catalogue.accelerators.values() if a.capability == card.capability]
+    memory = max(accelerator.memory_gib for accelerator in alike) * GIB
+    carried = [kind.gpus for accelerator in alike for kind in accelerator.instance_types]
+    most = max(carried, default=WITHOUT_INSTANCE_TYPE)
+    fitting = [tensor for tensor in TENSORS if _holds(built, card, tensor, memory)]
+    for tensor in fitting:
+        if tensor > min(most, _SPREAD * fitting[0]):
+            continue
+        for dtype in ("auto", "fp8"):
+            case = _case(model, built, card, contract, tensor, dtype)
+            if case is not None:
+                yield case
+
+
+def _holds(built: Architecture, card: Accelerator, tensor: int, memory: float) -> bool:
+    rank = Rank(tensor=tensor, capability=card.capability)
+    return weight_bytes(built, rank, "new").allocated <= memory * _ROOM
+
+
+def _case(
+    model: CatalogueModel,
+    built: Architecture,
+    card: Accelerator,
+    contract: EngineContract,
+    tensor: int,
+    dtype: str,
+) -> Case | None:
+    wanted = Wanted(
+        environment=Environment.PROD,
+        entry=model.entry,
+        architecture=built,
+        accelerator=card,
+        contract=contract,
+        parallelism=Parallelism(tensor=tensor),
+        overrides=EngineOverrides(kv_cache_dtype=dtype),
+        path="models",
+    )
+    choice, problems = choose(wanted)
+    if problems:
+        return None
+    request = BudgetRequest.of(built, card, contract, choice.arguments)
+    if any(r.rule not in STRUCTURAL for r in refusals(request, resolve(request))):
+        return None
+    return Case(
+        model=model.entry.name,
+        card=card.name,
+        capability=card.capability,
+        tensor=tensor,
+        kv_cache_dtype=dtype,
+        arguments=_given(choice.arguments),
+        asks=_asks(built, choice.arguments.max_model_len),
+    )
+
+
+def _given(arguments: EngineArguments) -> dict[str, JsonValue]:
+    """Return the engine's own names and values of what we pass on its command line."""
+    optional: dict[str, JsonValue] = {
+        "max_num_batched_tokens": arguments.max_num_batched_tokens,
+        "quantization": arguments.quantization,
+        "enable_prefix_caching": arguments.prefix_caching,
+        "block_size": arguments.block_size,
+        "attention_backend": arguments.attention_backend,
+    }
+    return {
+        "max_model_len": arguments.max_model_len,
+        "max_num_seqs": arguments.max_num_seqs,
+        "gpu_memory_utilization": arguments.gpu_memory_utilization,
+        "kv_cache_dtype": arguments.kv_cache_dtype,
+        "dtype": arguments.dtype,
+        "tensor_parallel_size": arguments.parallelism.tensor,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+def _asks(built: Architecture, length: int) -> tuple[tuple[int, int], ...]:
+    """Return lengths and bytes to plan with; states of a pure SSM are made for one length."""
+    own = [(length, size) for size in _BYTES]
+    if all(cache.kind.is_state for cache in built.caches):
+        return tuple(own)
+    longest = min(built.max_positions or length, _LONGEST)
+    short = [(_SHORT, _BYTES[1])] if length > _SHORT else []
+    long = [(longest, size) for size in _BYTES[1:]] if longest > length else []
+    return (*own, *short, *long)
