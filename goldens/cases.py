@@ -1,7 +1,9 @@
 """Which cases the oracle is asked: every catalogue model on every class of card that it fits.
 
 A class of card is a compute capability, asked on one card of the catalogue: kernels and defaults
-follow from it (`CLASSES`). The arguments are those that the production profile resolves to.
+follow from it (`CLASSES`: those that an instance type carries). What the pure model refuses is
+asked too: then the engine must refuse, in its own words. The arguments are those that the
+production profile resolves to.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,16 +18,11 @@ from models.base import GIB
 from models.catalogue import Catalogue, CatalogueModel
 from models.contract import EngineContract
 from models.engine import EngineArguments, EngineOverrides, Environment, Parallelism
-from models.memory import BudgetRequest
-from models.memory.refusals import refusals
-from models.memory.request import resolve
 from models.memory.weights import Rank, weight_bytes
 from models.resolve_model import Wanted, choose
 
-CLASSES: Final = ("t4", "a100-80gb", "a10g", "l4", "h100-80gb", "b200-180gb", "rtx-5090")
+CLASSES: Final = ("t4", "a100-80gb", "a10g", "l4", "h100-80gb", "b200-180gb")
 TENSORS: Final = (1, 2, 4, 8)
-WITHOUT_INSTANCE_TYPE: Final = 2
-"""GPUs at most of a card that no instance type of the catalogue carries."""
 _BYTES: Final = (1 * GIB, 8 * GIB, 32 * GIB)
 _SHORT: Final = 4096
 _LONGEST: Final = 131072
@@ -40,12 +37,8 @@ _SHARED_MEMORY_KIB: Final[Mapping[tuple[int, int], int]] = {
     (8, 9): 99,
     (9, 0): 227,
     (10, 0): 227,
-    (12, 0): 99,
 }
 """KiB of shared memory a block can opt in to, by compute capability (CUDA programming guide)."""
-
-STRUCTURAL: Final = frozenset({"heads", "kv-heads", "quantisation-groups"})
-"""Refusals of ours that are asked nevertheless: the engine must refuse too, in its own words."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,7 +99,7 @@ def _on_card(catalogue: Catalogue, model: CatalogueModel, card: Accelerator) -> 
     alike = [a for a in catalogue.accelerators.values() if a.capability == card.capability]
     memory = max(accelerator.memory_gib for accelerator in alike) * GIB
     carried = [kind.gpus for accelerator in alike for kind in accelerator.instance_types]
-    most = max(carried, default=WITHOUT_INSTANCE_TYPE)
+    most = max(carried, default=1)
     fitting = [tensor for tensor in TENSORS if _holds(built, card, tensor, memory)]
     for tensor in fitting:
         if tensor > min(most, _SPREAD * fitting[0]):
@@ -142,9 +135,6 @@ def _case(
     )
     choice, problems = choose(wanted)
     if problems:
-        return None
-    request = BudgetRequest.of(built, card, contract, choice.arguments)
-    if any(r.rule not in STRUCTURAL for r in refusals(request, resolve(request))):
         return None
     return Case(
         model=model.entry.name,

@@ -7,6 +7,7 @@ quantisation groups (VLLM-03), compute capability by dtype, KV cache dtype and m
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from pydantic import Field
 
@@ -149,6 +150,10 @@ def _positions(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
     )
 
 
+_NO_FLOAT16: Final = frozenset({"gemma2", "gemma3", "gemma3_text", "glm4"})
+"""Model types that the engine refuses in float16: vllm/config/model.py of 0.33.0."""
+
+
 def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
     have, least = request.card.capability, request.minimum
     if not known_cache_dtype(resolved.cache_dtype):
@@ -158,9 +163,17 @@ def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusa
             mend="set kv_cache_dtype to auto",
             settings={"kv_cache_dtype": "auto"},
         )
+    found = request.architecture
+    if resolved.dtype == "float16" and found.model_type in _NO_FLOAT16:
+        yield Refusal(
+            rule="capability",
+            reason=f"models of type {found.model_type} are numerically unstable in float16, and "
+            "the engine refuses it for them",
+            mend="run it in bfloat16, on a card of compute capability 8.0 or newer",
+            settings={"dtype": "bfloat16"},
+        )
     if least is None:
         return
-    found = request.architecture
     method = found.quantisation.method if found.quantisation is not None else None
     engine_name = request.quantization_names.get(method or "", method)
     wanted: tuple[tuple[str, str | None, str, dict[str, Setting]], ...] = (
