@@ -43,7 +43,8 @@ def secrets(config: pulumi.Config, region: PlannedRegion, *, rendering: bool) ->
             "AWS_ACCESS_KEY_ID": found.apply(lambda keys: str(keys["access_key_id"])),
             "AWS_SECRET_ACCESS_KEY": found.apply(lambda keys: str(keys["secret_access_key"])),
         }
-    return RegionSecrets(kubeconfig=kubeconfig(region.context), object_store=keys)
+    file = None if region.context is None else kubeconfig(region.context)
+    return RegionSecrets(kubeconfig=file, object_store=keys)
 
 
 def say(notice: Notice) -> None:

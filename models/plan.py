@@ -13,7 +13,7 @@ from models.engine import EngineArguments, Environment
 from models.memory import Budget
 from models.notices import Notice
 from models.options import AutoscalingOptions, Gateway, Observability
-from models.regions import NodePool, Region
+from models.regions import EksCluster, ExistingCluster, NodePool, Region
 from models.settings import Serving
 from models.sizing import PodResources, Shape
 
@@ -74,8 +74,8 @@ class PlannedModel(Model):
 class PlannedRegion(Model):
     """One region, resolved.
 
-    `volume_gib` is the size of the models' volume; `context` names the cluster in the kubeconfig;
-    `engine_port` is the port that every engine of the region serves.
+    `volume_gib` is the size of the models' volume; `engine_port` is the port that every engine of
+    the region serves.
     """
 
     settings: Region
@@ -84,13 +84,24 @@ class PlannedRegion(Model):
     seed_pool: PlannedPool
     seed_image: Image
     volume_gib: int
-    context: str
     engine_port: int
 
     @property
     def name(self) -> str:
         """The region's name."""
         return self.settings.name
+
+    @property
+    def eks(self) -> EksCluster | None:
+        """The EKS cluster that the stack makes for the region; None where one exists already."""
+        cluster = self.settings.cluster
+        return cluster if isinstance(cluster, EksCluster) else None
+
+    @property
+    def context(self) -> str | None:
+        """The context that names an existing cluster in the kubeconfig; None on EKS."""
+        cluster = self.settings.cluster
+        return cluster.context if isinstance(cluster, ExistingCluster) else None
 
 
 class Totals(Model):

@@ -16,8 +16,18 @@ POOL_LABEL: Final = "triplane.dev/pool"
 """Node label that names the pool."""
 
 
+Cidr = Annotated[str, Field(pattern=r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$")]
+"""An IPv4 network such as 203.0.113.0/24."""
+
+
 class EksCluster(Model):
-    """An EKS cluster that the stack creates. `cidr` is the VPC's; `zones` are zone names."""
+    """An EKS cluster that the stack creates. `cidr` is the VPC's; `zones` are zone names.
+
+    The API is reachable from inside the VPC (`private_endpoint`) and from the networks of
+    `public_cidrs`, which is empty unless somebody says so. `admins` are ARNs of IAM roles that
+    administer the cluster; `log_retention_days` is how long control plane logs are kept.
+    `single_nat` trades a zone's independence for the price of one NAT gateway a zone.
+    """
 
     kind: Literal["eks"]
     aws_region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
@@ -25,6 +35,23 @@ class EksCluster(Model):
     cidr: str
     zones: Annotated[tuple[str, ...], Field(min_length=2)]
     private_endpoint: bool = True
+    public_cidrs: tuple[Cidr, ...] = ()
+    admins: tuple[Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:role/\S+$")], ...] = ()
+    log_retention_days: PositiveInt = 90
+    single_nat: bool = False
+    domain: Annotated[str, Field(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$")] | None = None
+    """Route 53 hosted zone in which the gateway's hostname is registered; None registers none."""
+
+    @model_validator(mode="after")
+    def api_is_reachable(self) -> Self:
+        """A cluster whose API nobody can reach cannot even be given nodes."""
+        if not self.private_endpoint and not self.public_cidrs:
+            message = (
+                "private_endpoint is false and public_cidrs is empty, so nothing reaches the API; "
+                "set private_endpoint to true, or name the networks that may reach it"
+            )
+            raise ValueError(message)
+        return self
 
     @model_validator(mode="after")
     def cidr_is_a_private_network(self) -> Self:
@@ -89,6 +116,13 @@ class CapacityType(StrEnum):
     RESERVED = "reserved"
 
 
+class AmiFamily(StrEnum):
+    """The operating system of an AWS pool's machines; GPU pools take its NVIDIA variant."""
+
+    AL2023 = "al2023"
+    BOTTLEROCKET = "bottlerocket"
+
+
 class NodeShape(Model):
     """A machine that no cloud's instance type describes (on-premises, edge).
 
@@ -107,6 +141,10 @@ class NodePool(Model):
 
     `accelerator` is a name of `catalog/accelerators.yaml`, absent for a CPU pool. GPU pools carry
     the taint `nvidia.com/gpu=present:NoSchedule` beside what `taints` adds.
+
+    The rest is for pools that the stack makes on AWS: `ami` is the operating system, `disk_gib`
+    the root volume, `zones` the zones used (None: all of the cluster's), `capacity_reservation` the
+    reservation's id (with capacity type `reserved`), `efa` the fast network between nodes.
     """
 
     name: DnsLabel
@@ -117,6 +155,22 @@ class NodePool(Model):
     max: PositiveInt
     taints: tuple[Taint, ...] = ()
     capacity_type: CapacityType = CapacityType.ON_DEMAND
+    ami: AmiFamily = AmiFamily.AL2023
+    disk_gib: Annotated[int, Field(ge=20, le=16384)] = 200
+    zones: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    capacity_reservation: Annotated[str, Field(pattern=r"^cr-[0-9a-f]{8,17}$")] | None = None
+    efa: bool = False
+
+    @model_validator(mode="after")
+    def reservation_goes_with_reserved(self) -> Self:
+        """A reservation that is not named is not used, and one that is named must be meant."""
+        if (self.capacity_reservation is not None) != (self.capacity_type is CapacityType.RESERVED):
+            message = (
+                f"pool {self.name!r}: capacity_type 'reserved' and capacity_reservation (cr-...) "
+                "go together; give both or neither"
+            )
+            raise ValueError(message)
+        return self
 
     @model_validator(mode="after")
     def shape_is_given_once(self) -> Self:

@@ -13,7 +13,7 @@ from models.notices import Notice
 from models.plan import PlannedPool, PlannedRegion, PlatformPlan, Totals
 from models.problems import Problem, ProblemsError, shown
 from models.proofs import Demand, Supply, capacity_problems
-from models.regions import EksCluster, ExistingCluster, NodePool, Region
+from models.regions import EksCluster, NodePool, Region
 from models.resolve_model import Deployment, resolve_model
 from models.settings import ModelSettings, Settings
 from models.sizing import Shape, volume_gib
@@ -88,7 +88,7 @@ def _region(
         found.problems.append(
             Problem(path="catalog/images.yaml", message=f"has no image named {SEED_IMAGE!r}")
         )
-    if seed_pool is None or image is None or not isinstance(region.cluster, ExistingCluster):
+    if seed_pool is None or image is None:
         return None
     ports = sorted({model.contract.port for model in planned_models})
     size = region.storage.capacity_gib or volume_gib(
@@ -101,7 +101,6 @@ def _region(
         seed_pool=seed_pool,
         seed_image=image,
         volume_gib=size,
-        context=region.cluster.context,
         engine_port=ports[0] if ports else 8000,
     )
 
@@ -140,6 +139,18 @@ def _pool(
         )
         return None
     price = _price(pool, region, catalogue)
+    if price is None and isinstance(region.cluster, EksCluster):
+        found.problems.append(
+            Problem(
+                path=f"{path}.instance_type",
+                rule="plan-cost",
+                object=f"{region.name}/{pool.name}",
+                message=f"the catalogue has no price for this type in {region.cluster.aws_region}",
+                value=shown(pool.instance_type),
+                mend="add the price and its source to catalog/prices.yaml (catalog/generate), or "
+                "take a type that has one",
+            )
+        )
     return PlannedPool(pool=pool, shape=shape, accelerator=accelerator, usd_per_hour=price)
 
 

@@ -27,7 +27,7 @@ from models.options import (
     Rollout,
 )
 from models.problems import Problem, ProblemsError, from_validation, shown
-from models.regions import EksCluster, ObjectStoreKind, Region, VolumeBackend
+from models.regions import ObjectStoreKind, Region, VolumeBackend
 
 
 class Serving(StrEnum):
@@ -134,8 +134,6 @@ def not_yet(settings: Settings) -> list[Problem]:
 
 def _region_not_yet(region: Region, path: str) -> list[Problem]:
     found: list[Problem] = []
-    if isinstance(region.cluster, EksCluster):
-        found.append(_missing(f"{path}.cluster.kind", "EKS clusters"))
     if region.storage.volumes is VolumeBackend.LONGHORN:
         found.append(_missing(f"{path}.storage.volumes", "Longhorn"))
     if region.storage.objects.kind is ObjectStoreKind.MINIO:

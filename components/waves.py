@@ -1,0 +1,45 @@
+"""`Waves`: what a region registers, in the order of design section 5.
+
+A wave starts when everything of the earlier ones is ready. The numbers are those of Argo CD's
+sync-wave annotation.
+"""
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+import pulumi
+from pulumi import ResourceOptions
+
+
+class Wave(IntEnum):
+    """The waves of a region."""
+
+    CLUSTER = -4
+    SECRETS = -3
+    STORAGE = -2
+    ACCELERATORS = -1
+    ENGINES = 0
+    EXPOSURE = 1
+    PROOF = 2
+
+
+class Waves:
+    """What each wave of one region has registered so far."""
+
+    def __init__(self, parent: pulumi.Resource, provider: pulumi.ProviderResource | None) -> None:
+        """`provider` is the Kubernetes provider of the region; its resources are children."""
+        self._common = ResourceOptions(parent=parent, provider=provider)
+        self._registered: dict[Wave, list[pulumi.Resource]] = {}
+
+    def options(self, wave: Wave, after: Iterable[pulumi.Resource] = ()) -> ResourceOptions:
+        """Return options for a resource of a wave: it waits for the nearest earlier wave.
+
+        `after` are resources of the same wave that it waits for as well.
+        """
+        earlier = [each for each in self._registered if each < wave]
+        waited = self._registered[max(earlier)] if earlier else []
+        return ResourceOptions.merge(self._common, ResourceOptions(depends_on=[*waited, *after]))
+
+    def add(self, wave: Wave, *resources: pulumi.Resource) -> None:
+        """Record resources of a wave, which every later wave waits for."""
+        self._registered.setdefault(wave, []).extend(resources)
