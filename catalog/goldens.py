@@ -1,16 +1,13 @@
 """Reads `catalog/goldens/<version>/<model>.json` into the types of `models/golden.py`.
 
-Not part of `catalog.loader.load`: a golden is read when its model is asked for, since most callers
-need none or one.
+A file is read when its model is asked for, since most callers need none or one.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
 from models.golden import Goldens, ModelGoldens
 from models.problems import Problem, ProblemsError, from_validation
@@ -24,11 +21,6 @@ def load_goldens(version: str, root: Path | None = None) -> Goldens:
     Raises `ProblemsError` when a model's file is asked for that cannot be read.
     """
     return Goldens(version=version, models=_Files((root or _HERE) / version))
-
-
-def config_sha256(config: Mapping[str, JsonValue]) -> str:
-    """Return the hash of a `config.json` by its values, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(dict(config), sort_keys=True).encode()).hexdigest()
 
 
 class _Files(Mapping[str, ModelGoldens]):

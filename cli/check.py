@@ -1,6 +1,7 @@
 """`check`: the policy rules over YAML and JSON from anywhere, and the catalogue's own gate."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from policies.context import Context
 from policies.evaluate import object_findings, stack_findings
 from policies.finding import Finding, Severity
 from policies.profile import CONVENTIONS, Profile, counted
+from policies.releases_of import ALIASES, pinned
+from policies.runtimes import is_runtime, with_runtime
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,7 +27,7 @@ _STYLES: Final = {
     Severity.WARNING: "yellow",
     Severity.UNKNOWN: "cyan",
 }
-_ENGINES: Final = frozenset({"vllm"})
+_VERSION: Final = re.compile(r"v?\d+(\.\d+){0,2}([-+.].*)?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +36,7 @@ class CheckOptions:
 
     files: tuple[Path, ...] = ()
     catalogue: bool = False
+    stack: Path | None = None
     strict: bool = False
     profile: Profile = Profile.ANYBODY
     versions: tuple[str, ...] = ()
@@ -59,8 +63,8 @@ class Checked:
 
 def run(options: CheckOptions) -> int:
     """Check what was asked and print it; return the exit code."""
-    if not options.files and not options.catalogue:
-        raise InputError("give files or folders (-f FILE), or --catalogue")
+    if not options.files and not options.catalogue and options.stack is None:
+        raise InputError("give files or folders (-f FILE), --catalogue, or --stack FILE")
     checked = check(options)
     if options.as_json:
         print(_json(checked))
@@ -71,7 +75,7 @@ def run(options: CheckOptions) -> int:
 
 def check(options: CheckOptions) -> Checked:
     """Return what the rules find in files and in the catalogue."""
-    context = Context(whole=False, versions=_versions(options.versions))
+    context = Context(whole=False, versions=_versions(options))
     reads = [read(path) for path in dict.fromkeys(paths_of(options.files))]
     found = [
         Located(finding=counted(each.finding, options.profile), file=each.file)
@@ -82,6 +86,10 @@ def check(options: CheckOptions) -> Checked:
         from cli.check_catalogue import catalogue_findings
 
         found += [Located(finding=each, file=file) for each, file in catalogue_findings()]
+    if options.stack is not None:
+        from cli.check_catalogue import stack_gate
+
+        found += [Located(finding=each, file=file) for each, file in stack_gate(options.stack)]
     rank = {severity: index for index, severity in enumerate(_ORDER)}
     found.sort(key=lambda each: (each.file, rank[each.finding.severity]))
     return Checked(
@@ -92,23 +100,40 @@ def check(options: CheckOptions) -> Checked:
     )
 
 
-def _versions(given: Sequence[str]) -> Mapping[str, str]:
-    versions: dict[str, str] = {}
-    for text in given:
+def _versions(options: CheckOptions) -> Mapping[str, str]:
+    """Return releases by component: those given; in our own files the catalogue's beside them."""
+    known = pinned()
+    versions = dict(known) if options.profile is Profile.TRIPLANE else {}
+    for text in options.versions:
         name, equals, version = text.partition("=")
-        if not equals or name not in _ENGINES or not version[:1].strip("v").isdigit():
+        name = ALIASES.get(name, name)
+        if not equals or _VERSION.fullmatch(version) is None:
             raise InputError(f"--versions {text}: write it as vllm=0.33.0")
-        versions[name] = version
+        if name != "vllm" and name not in known:
+            raise InputError(
+                f"--versions {text}: {name} is none of vllm, {', '.join(sorted(known))}"
+            )
+        versions[name] = version.removeprefix("v")
     return versions
 
 
 def _findings(reads: Sequence[Read], context: Context) -> Iterator[Located]:
-    for each in reads:
-        for manifest in each.manifests:
-            for finding in object_findings(manifest, context):
-                yield Located(finding=finding, file=each.file)
     for group in _stacks(reads):
-        yield from _stack_findings(group, context)
+        completed = _completed(group)
+        for each in completed:
+            for manifest in each.manifests:
+                for finding in object_findings(manifest, context):
+                    yield Located(finding=finding, file=each.file)
+        yield from _stack_findings(completed, context)
+
+
+def _completed(group: Sequence[Read]) -> list[Read]:
+    """Return files with KServe's services completed by the runtimes that are beside them."""
+    runtimes = [each for read_ in group for each in read_.manifests if is_runtime(each)]
+    return [
+        replace(each, manifests=tuple(with_runtime(one, runtimes) for one in each.manifests))
+        for each in group
+    ]
 
 
 def _collapsed(found: Iterable[Located]) -> Iterator[Located]:

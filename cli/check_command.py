@@ -20,6 +20,10 @@ def check(
     catalogue: Annotated[
         bool, typer.Option("--catalogue", help="Check every LIVE and STAGED catalogue model.")
     ] = False,
+    stack: Annotated[
+        Path | None,
+        typer.Option(help="A Pulumi.<stack>.yaml: every model must fit one of its pools."),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="What cannot be verified counts as an error.")
     ] = False,
@@ -29,7 +33,7 @@ def check(
     ] = Profile.ANYBODY,
     versions: Annotated[
         list[str] | None,
-        typer.Option(help="What files do not say themselves, as vllm=0.33.0."),
+        typer.Option(help="Releases that files do not say: vllm=0.33.0, keda=2.20, ..."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON for programs.")] = False,
 ) -> int:
@@ -43,6 +47,7 @@ def check(
         CheckOptions(
             files=(*(files or ()), *(paths or ())),
             catalogue=catalogue,
+            stack=stack,
             strict=strict,
             profile=profile,
             versions=tuple(versions or ()),

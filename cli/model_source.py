@@ -12,7 +12,7 @@ from catalog.names import model_names
 from cli.errors import InputError
 from cli.inputs import Json, parse_object, read_config, read_text
 from models.architecture import architecture
-from models.catalogue import Catalogue, ModelEntry
+from models.catalogue import Catalogue, CatalogueModel, ModelEntry
 from models.formats import SIDE_FILES, find_format, merged_config, under_format
 from models.onboarding import Known, catalogue_name, draft, licence_of, newest_engine, snapshot_of
 from models.problems import ProblemsError
@@ -134,6 +134,15 @@ def subject_of(found: FoundModel, catalogue: Catalogue, asked_format: str | None
     chosen, problems = find_format(shapes, (found.name, *found.known.files), asked_format)
     if problems:
         raise ProblemsError("--format", problems)
-    shapes = under_format(shapes, chosen)
-    entry = found.entry or drafted.entry
-    return Subject(entry=entry, architecture=shapes, format=chosen, weights=found.weights)
+    changed = under_format(shapes, chosen)
+    goldens = None
+    if found.entry is not None and changed == shapes:
+        model = CatalogueModel(entry=found.entry, config=found.config)
+        goldens = catalogue.goldens_of(model, engine)
+    return Subject(
+        entry=found.entry or drafted.entry,
+        architecture=changed,
+        format=chosen,
+        weights=found.weights,
+        goldens=goldens,
+    )

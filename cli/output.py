@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import JsonValue
 
 from cli.answers import Answer
-from models.memory import Verdict
+from models.memory import Source, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,8 +30,19 @@ _TERMS: Final = (
 )
 
 
+_SOURCES: Final[dict[Source | None, str]] = {
+    Source.GOLDEN: "engine golden",
+    Source.PROFILE: "measured",
+    Source.GIVEN: "given",
+}
+"""How a term's source is told; what our model counts or estimates is not marked."""
+
+
 def row(answer: Answer) -> dict[str, JsonValue]:
-    """Return an answer as its JSON object (part 3; `old_calculator` only under its flags)."""
+    """Return an answer as its JSON object (part 3; `old_calculator` only under its flags).
+
+    `sources` tells where each term comes from: golden, model, profile, given.
+    """
     found = answer.budget
     result: dict[str, JsonValue] = {
         "id": answer.id,
@@ -50,6 +61,7 @@ def row(answer: Answer) -> dict[str, JsonValue]:
         "margin_gib": _rounded(found.margin_gib),
         "reasons": list(answer.reasons),
         "remedies": [{"text": each.text, "settings": {**each.settings}} for each in found.remedies],
+        "sources": {name: source.value for name, source in found.sources.items()},
     }
     if answer.old is not None:
         old = answer.old.result
@@ -97,8 +109,10 @@ def _show_one(console: "Console", answer: Answer) -> None:
         table = Table(show_header=False, box=None, pad_edge=False)
         for name, words in _TERMS:
             value: float | None = getattr(found, name)
-            table.add_row(words, "-" if value is None else f"{value:8.2f} GiB")
-        table.add_row("KV bytes per token", _plain(found.kv_bytes_per_token, ",.0f"))
+            shown = "-" if value is None else f"{value:8.2f} GiB"
+            table.add_row(words, shown, _SOURCES.get(found.sources.get(name), ""))
+        layout = _SOURCES.get(found.sources.get("kv_layout"), "")
+        table.add_row("KV bytes per token", _plain(found.kv_bytes_per_token, ",.0f"), layout)
         table.add_row("blocks", _plain(found.gpu_blocks, ","))
         table.add_row("KV cache tokens", _plain(found.kv_cache_tokens, ","))
         words = f"concurrency at {found.max_model_len or 0:,} tokens"

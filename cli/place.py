@@ -156,6 +156,7 @@ def _needs(
             tensor=row.tensor,
             overrides=overrides,
             concurrency=row.concurrency,
+            goldens=subject.goldens,
         )
         if isinstance(need, str):
             refused[kind] = need

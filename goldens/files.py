@@ -8,9 +8,8 @@ from typing import Final, cast
 
 from pydantic import JsonValue
 
-from catalog.goldens import config_sha256
 from goldens.cases import Case
-from models.golden import ModelGoldens
+from models.golden import ModelGoldens, config_sha256
 
 Answer = Mapping[str, JsonValue]
 

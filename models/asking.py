@@ -18,6 +18,7 @@ from models.cards import CardNames, FoundCard
 from models.cases import Case, arguments_of_case
 from models.catalogue import Catalogue, CatalogueModel, plain_name
 from models.contract import EngineContract, MinimumCapability
+from models.golden import ModelGoldens
 from models.memory import (
     Arguments,
     Behaviour,
@@ -110,8 +111,18 @@ def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = N
         n_gpus=case.n_gpus,
         minimum=_minimum(contract, found),
         quantization_names={} if contract is None else dict(contract.quantization_names),
+        goldens=_goldens(model.entry, contract, sources),
     )
     return replace(asked, request=request, notes=tuple(notes))
+
+
+def _goldens(
+    entry: CatalogueModel | None, contract: EngineContract | None, sources: Sources
+) -> ModelGoldens | None:
+    """Return the goldens of a catalogue model under exactly the release that is asked for."""
+    if entry is None or contract is None:
+        return None
+    return sources.catalogue.goldens_of(entry, contract.version)
 
 
 def _minimum(contract: EngineContract | None, found: FoundCard) -> MinimumCapability | None:

@@ -8,7 +8,7 @@ verdict, bound and remedies follow from it.
 from dataclasses import dataclass, replace
 from typing import Final
 
-from models.memory import Budget, BudgetRequest, budget
+from models.memory import Budget, BudgetRequest, Source, budget
 from models.memory.constants import FITTED, Fitted
 from models.memory.measure import Measure, measure
 from models.memory.terms import activation_gib
@@ -198,11 +198,26 @@ def budget_with(request: BudgetRequest, profile: MemoryProfile) -> Budget:
     found = budget(_complete(request, profile.measured), corrected.fitted)
     delta = corrected.weights_gib
     note = f"measured by profile {profile.name}: " + ", ".join(corrected.replaced)
-    changes: dict[str, object] = {"notes": (*found.notes, note)}
+    changes: dict[str, object] = {
+        "notes": (*found.notes, note),
+        "sources": {**found.sources, **_sources(corrected.replaced)},
+    }
     if found.weights_gib is not None and found.non_torch_gib is not None:
         changes["weights_gib"] = found.weights_gib + delta
         changes["non_torch_gib"] = found.non_torch_gib - delta
     return found.model_copy(update=changes)
+
+
+_FIELDS: Final = {
+    "weights": "weights_gib",
+    "non-torch": "non_torch_gib",
+    "CUDA graphs": "cuda_graph_gib",
+    "activation": "activation_gib",
+}
+
+
+def _sources(replaced: tuple[str, ...]) -> dict[str, Source]:
+    return {_FIELDS[name]: Source.PROFILE for name in replaced}
 
 
 def compared(profile: MemoryProfile, request: BudgetRequest) -> tuple[Term, ...]:

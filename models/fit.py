@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from models.memory import Budget, Verdict
+from models.memory import Budget, Source, Verdict
 from models.notices import Notice
 from models.problems import Problem
 
@@ -37,6 +37,8 @@ def memory_problems(where: Where, fit: Budget) -> list[Problem]:
         ("KV cache needed", fit.needed_kv_gib),
     )
     terms = ", ".join(f"{name} {gib:.2f} GiB" for name, gib in figures if gib is not None)
+    if terms and fit.sources.get("weights_gib") is Source.GOLDEN:
+        terms += f"; weights by the engine's own code ({fit.golden})"
     return [
         Problem(
             path=where.path,

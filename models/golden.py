@@ -1,18 +1,20 @@
-"""What the pinned engine's own code says of a case: the golden facts, and how one is found.
+"""What the pinned engine's own code says of a case: the golden facts.
 
 A golden holds what needs no GPU: weight bytes of one rank, KV groups and page sizes, the need of
 one request, blocks and tokens at given bytes, refusals in the engine's words. Activation, CUDA
-graphs and communication are in none. `catalog/goldens.py` reads the files; docs/goldens.md tells
-how they are made.
+graphs and communication are in none. `catalog/goldens.py` reads the files,
+`models/memory/goldens.py` finds the golden of a request; docs/goldens.md tells how they are made.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field, JsonValue, NonNegativeInt, PositiveInt
 
-from models.accelerators import ComputeCapability, capability
+from models.accelerators import ComputeCapability
 from models.base import Model
 from models.contract import Version
 
@@ -106,6 +108,10 @@ class ModelGoldens(Model):
     config_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     cases: tuple[Golden, ...]
 
+    def case_of(self, name: str) -> str:
+        """Return what a case is called in messages: release, model, case."""
+        return f"{self.engine} {self.model} {name}"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Goldens:
@@ -114,52 +120,12 @@ class Goldens:
     version: str
     models: Mapping[str, ModelGoldens]
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
-    """What a golden must agree in to say something of a replica's weights and KV layout.
-
-    `dtype` and `kv_cache_dtype` are as passed to the engine. `prefix_caching` and `block_size` None
-    mean that they are not passed.
-    """
-
-    model: str
-    config_sha256: str
-    capability: tuple[int, int]
-    tensor: int
-    dtype: str = "auto"
-    kv_cache_dtype: str = "auto"
-    quantization: str | None = None
-    prefix_caching: bool | None = None
-    block_size: int | None = None
-    attention_backend: str | None = None
-    pipeline: int = 1
-    data: int = 1
-    expert_parallel: bool = False
+    def of(self, name: str, config: Mapping[str, JsonValue]) -> ModelGoldens | None:
+        """Return a model's goldens; None where there are none of this very configuration."""
+        held = self.models.get(name)
+        return held if held is not None and held.config_sha256 == config_sha256(config) else None
 
 
-def find(goldens: Goldens, wanted: Wanted) -> Golden | None:
-    """Return the golden of a case, or None where none fits.
-
-    Lengths, sequences and steps are not compared: weights, groups, pages and bytes per block do not
-    depend on them; `need_bytes` and `plans` name the length that they are for.
-    """
-    if wanted.pipeline != 1 or wanted.data != 1 or wanted.expert_parallel:
-        return None
-    held = goldens.models.get(wanted.model)
-    if held is None or held.config_sha256 != wanted.config_sha256:
-        return None
-    return next((golden for golden in held.cases if _fits(golden, wanted)), None)
-
-
-def _fits(golden: Golden, wanted: Wanted) -> bool:
-    return (
-        capability(golden.compute_capability) == wanted.capability
-        and golden.tensor == wanted.tensor
-        and golden.asked("dtype") == wanted.dtype
-        and golden.asked("kv_cache_dtype") == wanted.kv_cache_dtype
-        and golden.asked("quantization") == wanted.quantization
-        and golden.asked("enable_prefix_caching") == wanted.prefix_caching
-        and golden.asked("block_size") == wanted.block_size
-        and golden.asked("attention_backend") == wanted.attention_backend
-    )
+def config_sha256(config: Mapping[str, JsonValue]) -> str:
+    """Return the hash of a `config.json` by its values, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(dict(config), sort_keys=True).encode()).hexdigest()

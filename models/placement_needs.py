@@ -10,6 +10,7 @@ from models.arguments import choose
 from models.catalogue import ModelEntry
 from models.contract import EngineContract
 from models.engine import EngineOverrides, Environment, Parallelism
+from models.golden import ModelGoldens
 from models.memory import BudgetRequest, budget
 from models.reasons import Wanted
 from models.splits import legal_tensor_parallel
@@ -26,8 +27,12 @@ def need_gib(
     tensor: int,
     overrides: EngineOverrides,
     concurrency: int,
+    goldens: ModelGoldens | None = None,
 ) -> float | str:
-    """Return GiB on each GPU for `concurrency` requests at full length, or why it cannot run."""
+    """Return GiB on each GPU for `concurrency` requests at full length, or why it cannot run.
+
+    `goldens` are what the engine's own code said of the model.
+    """
     legal = legal_tensor_parallel(found, card, contract)
     if tensor not in legal:
         sizes = ", ".join(map(str, legal))
@@ -45,7 +50,8 @@ def need_gib(
     choice, problems = choose(wanted)
     if problems:
         return problems[0].message
-    fit = budget(BudgetRequest.of(found, card, contract, choice.arguments))
+    request = BudgetRequest.of(found, card, contract, choice.arguments, goldens=goldens)
+    fit = budget(request)
     barred = [
         reason
         for rule, reason in zip(fit.rules, fit.reasons, strict=False)

@@ -8,14 +8,16 @@ from models.architecture import Architecture, architecture
 from models.arguments import Wanted, choose
 from models.catalogue import Catalogue, CatalogueModel, ModelEntry
 from models.contract import EngineContract
-from models.engine import EngineArguments, Environment, command_line, problems_of
+from models.engine import Environment, command_line, problems_of
 from models.findings import Findings
 from models.fit import Where, memory_problems, memory_remarks
-from models.memory import Budget, BudgetRequest, budget
+from models.memory import BudgetRequest, budget
+from models.mirroring import mirrored_image
 from models.names import WORKLOAD_NAME_MAX
 from models.notices import Notice
 from models.plan import PlannedModel, PlannedPool
 from models.problems import Problem, ProblemsError, shown
+from models.resolve_sharing import sharing_problems
 from models.settings import ModelSettings
 from models.sizing import pod_resources, startup_seconds
 
@@ -25,7 +27,10 @@ _AWAIT_MARGIN_SEC = 300
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Deployment:
-    """A model's settings where they apply: `path` is where they stand in the settings."""
+    """A model's settings where they apply: `path` is where they stand in the settings.
+
+    `registry` is the mirror that images are pulled from, None for upstream's own places.
+    """
 
     settings: ModelSettings
     path: str
@@ -33,6 +38,7 @@ class Deployment:
     environment: Environment
     pool: PlannedPool
     rollout_max_sec: int | None
+    registry: str | None = None
 
     @property
     def subject(self) -> str:
@@ -69,7 +75,6 @@ def resolve_model(
         )
         return None
     found.problems += _admission(deployment, model.entry, found)
-    contract = catalogue.engines[model.entry.engine]
     accelerator = deployment.pool.accelerator
     if accelerator is None:
         found.problems.append(
@@ -83,7 +88,7 @@ def resolve_model(
     shapes = _architecture(deployment, model, found)
     if shapes is None or not _gpus_fit(deployment, found):
         return None
-    return _planned(deployment, model.entry, shapes, accelerator, contract, found)
+    return _planned(deployment, model, shapes, accelerator, catalogue, found)
 
 
 def _admission(deployment: Deployment, entry: ModelEntry, found: Findings) -> list[Problem]:
@@ -159,12 +164,13 @@ def _gpus_fit(deployment: Deployment, found: Findings) -> bool:
 
 def _planned(
     deployment: Deployment,
-    entry: ModelEntry,
+    model: CatalogueModel,
     shapes: Architecture,
     accelerator: Accelerator,
-    contract: EngineContract,
+    catalogue: Catalogue,
     found: Findings,
 ) -> PlannedModel:
+    entry, contract = model.entry, _engine(deployment, model.entry, catalogue)
     choice, problems = choose(
         Wanted(
             environment=deployment.environment,
@@ -181,7 +187,8 @@ def _planned(
     arguments = choice.arguments
     command = command_line(arguments, contract)
     problems += problems_of(command, contract, f"{deployment.path}.engine")
-    fit = _fit(shapes, accelerator, contract, arguments)
+    goldens = catalogue.goldens_of(model, contract.version)
+    fit = budget(BudgetRequest.of(shapes, accelerator, contract, arguments, goldens=goldens))
     where = Where(
         path=deployment.path,
         subject=deployment.subject,
@@ -189,6 +196,7 @@ def _planned(
         node_gpus=deployment.pool.shape.gpus,
     )
     problems += memory_problems(where, fit)
+    problems += sharing_problems(deployment.pool, arguments, deployment.path, deployment.subject)
     found.problems += problems
     found.notices += memory_remarks(where, fit)
     weights = entry.weight_bytes or round(
@@ -215,10 +223,8 @@ def _planned(
     )
 
 
-def _fit(
-    shapes: Architecture,
-    accelerator: Accelerator,
-    contract: EngineContract,
-    arguments: EngineArguments,
-) -> Budget:
-    return budget(BudgetRequest.of(shapes, accelerator, contract, arguments))
+def _engine(deployment: Deployment, entry: ModelEntry, catalogue: Catalogue) -> EngineContract:
+    """Return the engine's contract, its image as it is pulled here."""
+    contract = catalogue.engines[entry.engine]
+    image = mirrored_image(contract.image, deployment.registry)
+    return contract.model_copy(update={"image": image})

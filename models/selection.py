@@ -24,6 +24,7 @@ from models.engine import (
     problems_of,
 )
 from models.formats import FoundFormat
+from models.golden import ModelGoldens
 from models.memory import Budget, BudgetRequest, Verdict, budget
 from models.memory.weights import Rank, weight_bytes
 from models.problems import Problem
@@ -39,13 +40,15 @@ _SMALLEST: Final = "the least GPU memory of a machine in the catalogue that hold
 class Subject(Model):
     """The model that arguments are wanted for: its catalogue entry or a draft of one.
 
-    `weights` is the directory that the engine is to read where it is not the catalogue's.
+    `weights` is the directory that the engine is to read where it is not the catalogue's. `goldens`
+    are what the engine's own code said of a catalogue model.
     """
 
     entry: ModelEntry
     architecture: Architecture
     format: FoundFormat
     weights: str | None = None
+    goldens: ModelGoldens | None = None
 
 
 class Argument(Model):
@@ -170,7 +173,13 @@ def _tried(wanted: Wanted, subject: Subject, legal: tuple[int, ...]) -> Selectio
     command = command_line(arguments, wanted.contract)
     problems += problems_of(command, wanted.contract, "select")
     problems += _parallel_problems(wanted, legal)
-    request = BudgetRequest.of(wanted.architecture, wanted.accelerator, wanted.contract, arguments)
+    request = BudgetRequest.of(
+        wanted.architecture,
+        wanted.accelerator,
+        wanted.contract,
+        arguments,
+        goldens=subject.goldens,
+    )
     fit = budget(request)
     warnings = tuple(notice.message for notice in choice.notices) + subject.format.warnings
     return Selection(

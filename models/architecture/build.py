@@ -14,6 +14,7 @@ from models.architecture.quantisation import MXFP4, named_scheme, quantisation
 from models.architecture.registry import RECIPES, TEXT_PART
 from models.architecture.types import (
     Architecture,
+    CacheKind,
     Family,
     Part,
     Quantisation,
@@ -234,9 +235,29 @@ def _rotary_tables(draft: Draft, positions: int | None, model_type: str) -> None
     dtype = "float32" if model_type == "gpt_oss" else None
     dims = {(cache.head_dim, cache.kind) for cache in attention if cache.head_dim}
     local = model_type in ("gemma3_text", "gemma4_text")
-    sizes = sorted(dim for dim, _ in dims) if local else sorted({dim for dim, _ in dims})
-    for dim in sizes:
-        rotary(draft, positions, max(1, int(dim * partial)), dtype)
+    tables = dims if local else {(dim, CacheKind.FULL) for dim, _ in dims}
+    for dim, kind in sorted(tables):
+        times = 1 if kind is CacheKind.SLIDING else _linear_scaling(fields)
+        rotary(draft, int(positions * times), max(1, int(dim * partial)), dtype)
+
+
+def _linear_scaling(fields: Fields) -> float:
+    """Return the factor by which linear scaling lengthens a table (others keep its length).
+
+    vLLM 0.33.0 `rotary_embedding/linear_scaling_rope.py`. Windows have their own table.
+    """
+    for name in ("rope_parameters", "rope_scaling"):
+        section: Mapping[str, JsonValue] = fields.section(name)
+        nested = section.get("full_attention")
+        section = nested if is_mapping(nested) else section
+        if section.get("rope_type", section.get("type")) != "linear":
+            continue
+        factor = section.get("factor", 1.0)
+        if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < 1e6:
+            fields.wrong(f"{name}.factor", factor, "a positive number")
+            return 1.0
+        return max(1.0, factor)
+    return 1.0
 
 
 def _partial(fields: Fields) -> float:

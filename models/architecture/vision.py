@@ -48,7 +48,7 @@ def vision(draft: Draft, config: Fields) -> tuple[int, int]:
         config.notes.append("the vision tower's fields are not known: its weights are not counted")
         return 0, 0
     numbers = tuple(range(tower.layers))
-    split = config.text("model_type") not in ("gemma3", "gemma4")
+    split = config.text("model_type") != "gemma4"
     _blocks(draft, tower, numbers, split=split)
     _embedding(draft, tower, gemma=config.text("model_type") == "gemma4")
     _merger(draft, tower, fields, config.text("model_type") or "")

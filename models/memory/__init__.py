@@ -14,7 +14,7 @@ from models.memory.behaviour import (
 from models.memory.budget import budget
 from models.memory.kvcache import CacheGroup
 from models.memory.request import Arguments, BudgetRequest, Card, arguments_of
-from models.memory.result import Budget, Remedy, Verdict
+from models.memory.result import Budget, Remedy, Source, Verdict
 
 __all__ = [
     "Arguments",
@@ -24,6 +24,7 @@ __all__ = [
     "CacheGroup",
     "Card",
     "Remedy",
+    "Source",
     "Verdict",
     "arguments_of",
     "behaviour_of",

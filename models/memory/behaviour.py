@@ -2,7 +2,11 @@
 
 The contract of a release in the catalogue states the same for the releases that this project
 deploys; the table is for reading other people's runs (`triplane budget --cases`, `check`).
-Sources: `facts/vram-notes.md` section 4 and vLLM 0.33.0's own source.
+Sources: `facts/vram-notes.md` section 4 and vLLM's own source (0.9.2 to 0.33.0; where it changed
+between two releases that were read, the earliest of them that no run contradicts). Graphs are
+deducted since 0.20.0 (`envs.py`), by the second model runner too since 0.31.0 at the latest. Its
+log adds the estimate to the activation peak (`gpu_worker.py`), which explains the run of 0.31 that
+seemed to show the opposite.
 """
 
 import re
@@ -26,13 +30,15 @@ class Behaviour(Model):
     `graphs_deducted`: CUDA graphs are taken out of the KV budget; else they live outside it.
     `reports`: `capacity` is int(concurrency x max_model_len), `blocks` is
     num_blocks // groups x block size. `in_flight_batches`: batches that a sliding window must hold
-    at once. `null_block`: one block is held back in the start-up check. `chunked`: prompts are cut
+    at once. `hybrid_caching`: hybrid models cache prefixes by default.
+    `null_block`: one block is held back in the start-up check. `chunked`: prompts are cut
     to max_num_batched_tokens; before that it grew with max_model_len. `hybrid_groups`: windows and
-    states have their own KV groups. `padded_mxfp4`: MXFP4 experts are padded on Hopper.
+    states have their own KV groups. `padded_mxfp4`: MXFP4 experts are padded on Hopper;
+    `marlin_mxfp4`: they go to Marlin there, unless somebody installed `triton_kernels` beside.
     `prefill_checkpoints`: a state aligned with prefix caching takes one block more.
     `counts_communication`: the profile sees NCCL's buffers. `sampler` `sorts` whole rows of logits
     for top-k and top-p, or does it in a fused kernel. `keeps_load_cache`: the profile counts what
-    the allocator still holds from loading. `runner_floor`: the second model runner's own buffers.
+    the allocator still holds from loading.
     """
 
     release: tuple[int, int]
@@ -42,16 +48,17 @@ class Behaviour(Model):
     reports: Literal["capacity", "blocks"]
     allocator: Literal["old", "new"]
     mamba_prefix_mode: Literal["none", "align"]
+    hybrid_caching: bool
     in_flight_batches: PositiveInt
     null_block: bool
     chunked: bool
     hybrid_groups: bool
     padded_mxfp4: bool
+    marlin_mxfp4: bool
     prefill_checkpoints: bool
     counts_communication: bool
     sampler: Literal["sorts", "fused"]
     keeps_load_cache: bool
-    runner_floor: bool
     utilization: Annotated[float, Field(gt=0, le=1)]
     sizes: tuple[SizeDefaults, ...]
 
@@ -73,6 +80,16 @@ _SIZES_V1: Final = (
     SizeDefaults(min_memory_gib=0, max_num_batched_tokens=2048, max_num_seqs=256),
 )
 _SIZES_V0: Final = (SizeDefaults(min_memory_gib=0, max_num_batched_tokens=2048, max_num_seqs=256),)
+
+
+_SIZES_LATE: Final = (_SIZES_NOW[0], *_SIZES_V1)
+
+
+def _sizes(release: Release) -> tuple[SizeDefaults, ...]:
+    """Return the default sizes of the second engine (`engine/arg_utils.py`)."""
+    if release >= (0, 32):
+        return _SIZES_NOW
+    return _SIZES_LATE if release >= (0, 25) else _SIZES_V1
 
 
 def _patch(text: str | None) -> int:
@@ -150,22 +167,23 @@ def behaviour_of(version: str | None) -> Behaviour:
         release=release,
         assumed=stated is None,
         first_engine=first_engine,
-        graphs_deducted=release >= (0, 21) and release not in ((0, 31), (0, 32)),
-        reports="capacity" if release >= (0, 20) else "blocks",
+        graphs_deducted=release >= (0, 20),
+        reports="capacity" if release >= (0, 21) else "blocks",
         allocator="new" if release >= (0, 22) else "old",
-        mamba_prefix_mode="align" if release >= (0, 20) else "none",
+        mamba_prefix_mode="align" if release >= (0, 16) else "none",
+        hybrid_caching=release >= (0, 25),
         in_flight_batches=2 if release >= (0, 24) else 1,
         null_block=release >= (0, 24),
         chunked=not first_engine,
         hybrid_groups=release >= (0, 10),
         padded_mxfp4=release < (0, 22),
+        marlin_mxfp4=release < (0, 12),
         prefill_checkpoints=release >= (0, 32),
         counts_communication=full >= (0, 2, 5),
         sampler="fused" if release >= (0, 16) else "sorts",
-        runner_floor=release >= (0, 31),
         keeps_load_cache=(0, 2, 5) <= full < (0, 5, 0),
-        utilization=0.92 if release >= (0, 21) else 0.9,
-        sizes=_SIZES_V0 if first_engine else _SIZES_V1 if release < (0, 20) else _SIZES_NOW,
+        utilization=0.92 if release >= (0, 20) else 0.9,
+        sizes=_SIZES_V0 if first_engine else _sizes(release),
     )
 
 

@@ -8,7 +8,7 @@ from models.memory.measure import Measure, Memo, measure
 from models.memory.refusals import Refusal
 from models.memory.remedies import remedies
 from models.memory.request import BudgetRequest
-from models.memory.result import Budget, Verdict
+from models.memory.result import Budget, Source, Verdict
 
 
 def budget(request: BudgetRequest, fitted: Fitted = FITTED) -> Budget:
@@ -64,10 +64,26 @@ def _result(taken: Measure, verdict: Verdict, hard: list[Refusal]) -> Budget:
         max_num_seqs=taken.resolved.max_num_seqs,
         kv_heads_replicated=_replicates(request),
         groups=plan.summary(),
+        sources=_sources(taken),
+        golden=None if taken.golden is None else taken.golden.name,
         reasons=tuple(reasons),
         rules=tuple(refusal.rule for refusal in hard) + (("incomplete",) if missing else ()),
         notes=_notes(taken),
     )
+
+
+def _sources(taken: Measure) -> dict[str, Source]:
+    read = taken.golden
+    given = taken.request.arguments.kv_cache_memory_bytes is not None
+    counted = read is None or read.weights_gib is None
+    return {
+        "weights_gib": Source.MODEL if counted else Source.GOLDEN,
+        "activation_gib": Source.MODEL,
+        "non_torch_gib": Source.MODEL,
+        "cuda_graph_gib": Source.MODEL,
+        "kv_cache_gib": Source.GIVEN if given else Source.MODEL,
+        "kv_layout": Source.MODEL if read is None else Source.GOLDEN,
+    }
 
 
 def _longest(taken: Measure, kv: int) -> int:
@@ -91,6 +107,8 @@ def _notes(taken: Measure) -> tuple[str, ...]:
     if behaviour.assumed:
         major, minor = behaviour.release
         notes.append(f"the engine's version is not known: {major}.{minor} is assumed")
+    if taken.golden is not None:
+        notes.append(f"weights and KV layout are the engine's own: golden {taken.golden.name}")
     if taken.request.arguments.kv_cache_memory_bytes is not None:
         notes.append("kv_cache_memory_bytes is given: gpu_memory_utilization is not used")
     return tuple(notes)

@@ -22,8 +22,6 @@ class Fitted:
     """The same of a vision encoder's layer."""
     activation_floor: float
     """What a step takes beside: attention workspaces, masks, block tables."""
-    runner_floor: float
-    """And what the second model runner (from 0.31) takes beside: one run says so."""
     context_first: float
     """Non-torch memory of one GPU with the first engine (to 0.7)."""
     context: float
@@ -55,26 +53,25 @@ class Fitted:
 
 
 FITTED: Final = Fitted(
-    sampler_sorts=9.6,
-    sampler_fused=5.2,
+    sampler_sorts=9.32,
+    sampler_fused=5.32,
     layer_copies=1.25,
     encoder_copies=1.6,
     activation_floor=0.05,
-    runner_floor=0.6,
     context_first=0.03,
-    context=0.13,
-    communication=0.41,
+    context=0.07,
+    communication=0.475,
     load_cache_share=0.4,
     graph_base=0.15,
-    graph_per_layer_mib=12.0,
-    context_rocm=2.35,
-    bound=1.05,
-    bound_share=0.04,
-    bound_layer=0.15,
-    bound_assumed=0.3,
-    bound_oldest=1.2,
-    bound_tower=0.9,
-    bound_hybrid=5.5,
+    graph_per_layer_mib=12,
+    context_rocm=2.28,
+    bound=1.12,
+    bound_share=0.0427,
+    bound_layer=0.16,
+    bound_assumed=0.32,
+    bound_oldest=1.28,
+    bound_tower=0.961,
+    bound_hybrid=5.87,
 )
 
 CONTEXT_RESERVE_GIB: Final = 0.2

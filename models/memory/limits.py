@@ -67,17 +67,16 @@ def _graphs_outside(taken: Measure) -> Iterator[Refusal]:
     card = taken.request.card
     spare = card.memory_gib - CONTEXT_RESERVE_GIB - card.other_gib - taken.requested_gib
     wanted = _GRAPH_SLACK_GIB
+    what = f"CUDA graphs may take {wanted:.2f} GiB more than is estimated inside the budget"
     if not taken.request.behaviour.graphs_deducted:
         wanted = taken.graphs_gib
+        what = f"CUDA graphs need about {wanted:.2f} GiB outside the budget"
         spare += taken.activation_gib
     if wanted <= spare:
         return
     yield Refusal(
         rule="cuda-graphs",
-        reason=(
-            f"CUDA graphs need about {taken.graphs_gib:.2f} GiB outside the budget, "
-            f"{max(0.0, spare):.2f} GiB are left there"
-        ),
+        reason=f"{what}, {max(0.0, spare):.2f} GiB are left there",
         mend="lower gpu_memory_utilization, or set enforce_eager",
         settings={"enforce_eager": True},
     )

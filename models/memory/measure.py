@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from models.architecture import with_quantisation
 from models.base import GIB
 from models.memory.constants import FITTED, Fitted
+from models.memory.goldens import Found, engine_refusals, golden_of, with_layout
 from models.memory.kvcache import CachePlan, cache_plan, stage_block_bytes
 from models.memory.refusals import Refusal, refusals
 from models.memory.request import BudgetRequest, Resolved, resolve
@@ -16,7 +17,10 @@ from models.problems import ProblemsError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measure:
-    """The terms of one GPU in GiB and the plan of its KV cache; weights None where not known."""
+    """The terms of one GPU in GiB and the plan of its KV cache; weights None where not known.
+
+    `golden` is the engine golden that weights and layout were read from, where one fits.
+    """
 
     request: BudgetRequest
     resolved: Resolved
@@ -29,6 +33,7 @@ class Measure:
     kv_bytes: int | None
     kv_low_bytes: int | None
     refusals: tuple[Refusal, ...]
+    golden: Found | None = None
 
     @property
     def blocks(self) -> int:
@@ -50,10 +55,16 @@ def measure(request: BudgetRequest, fitted: Fitted = FITTED, memo: Memo | None =
     request = _quantised(request)
     resolved = resolve(request)
     plan = cache_plan(request, resolved)
+    golden = golden_of(request, resolved)
+    if golden is not None:
+        plan = with_layout(plan, golden.golden)
     requested = math.ceil(request.card.memory_gib * GIB * resolved.utilization) / GIB
     activation = activation_gib(request, resolved, fitted)
     graphs = cuda_graph_gib(request, resolved, fitted)
-    weights, stage = _weights(request, plan, resolved, {} if memo is None else memo)
+    if golden is not None and golden.weights_gib is not None:
+        weights, stage = golden.weights_gib, 0
+    else:
+        weights, stage = _weights(request, plan, resolved, {} if memo is None else memo)
     non_torch = non_torch_gib(request, weights or 0.0, fitted)
     deducted = graphs if request.behaviour.graphs_deducted else 0.0
     kv: int | None = None
@@ -68,7 +79,6 @@ def measure(request: BudgetRequest, fitted: Fitted = FITTED, memo: Memo | None =
         kv = _scaled(int(room), plan, stage)
         slack = slack_gib(request, resolved, weights, over, fitted)
         low = _scaled(int(room - slack * GIB), plan, stage)
-    found = [*refusals(request, resolved)]
     return Measure(
         request=request,
         resolved=resolved,
@@ -80,7 +90,8 @@ def measure(request: BudgetRequest, fitted: Fitted = FITTED, memo: Memo | None =
         graphs_gib=graphs,
         kv_bytes=kv,
         kv_low_bytes=low,
-        refusals=tuple(found),
+        refusals=refusals(request, resolved) or engine_refusals(request, resolved),
+        golden=golden,
     )
 
 
@@ -102,6 +113,8 @@ def _scaled(room: int, plan: CachePlan, stage: int) -> int:
 
     All ranks take the least number of blocks; a stage with a smaller block has more of them.
     """
+    if plan.request.arguments.pipeline == 1:
+        return room
     own = stage_block_bytes(plan, stage)
     return room if own == plan.block_bytes else room * plan.block_bytes // max(1, own)
 
@@ -125,6 +138,8 @@ def _weights(
             expert_parallel=asked.expert_parallel,
             capability=request.card.capability,
             padded_mxfp4=request.behaviour.padded_mxfp4,
+            marlin_mxfp4=request.behaviour.marlin_mxfp4,
+            release=request.behaviour.release,
             dtype=None if resolved.dtype == found.dtype else resolved.dtype,
             batched_tokens=resolved.batched_tokens,
         )

@@ -152,7 +152,8 @@ def base_block(found: Architecture, capability: tuple[int, int], cache_dtype: st
 
     vLLM 0.33.0 `platforms/cuda.py` (which backend) and the backends' supported sizes: 16, but 32
     for FlashInfer's latent attention on Blackwell, 64 for FlashMLA (an 8-bit latent on Hopper),
-    for sparse latent attention, and where heads of 256 and 512 go through FlashAttention 4.
+    for sparse latent attention, and where heads of 256 (of prefix-LM models on Blackwell) and 512
+    go through FlashAttention 4.
     """
     latent = any(cache.kind is CacheKind.MLA for cache in found.caches)
     if latent and found.index_top_k:
@@ -164,7 +165,7 @@ def base_block(found: Architecture, capability: tuple[int, int], cache_dtype: st
     wide = max((cache.head_dim for cache in found.caches if not latent), default=0)
     if capability[0] == 9 and wide == 512 and is_eight_bit(cache_dtype):
         return 64
-    if capability[0] == 10 and found.bidirectional_prefix:
+    if capability[0] == 10 and found.bidirectional_prefix and wide >= 256:
         return 64
     return 16
 

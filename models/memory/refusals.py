@@ -16,6 +16,7 @@ from models.architecture import (
     Architecture,
     CacheKind,
     Part,
+    Quantisation,
     SchemeKind,
     Shard,
     Weight,
@@ -24,6 +25,7 @@ from models.architecture import (
 from models.base import Model
 from models.memory.constants import CONTEXT_RESERVE_GIB
 from models.memory.dtypes import known_cache_dtype
+from models.memory.kernels import REFINED_SINCE, refined_block
 from models.memory.request import BudgetRequest, Resolved
 
 Setting = int | float | str | bool
@@ -108,7 +110,7 @@ def _groups(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
     for weight in found.weights:
         if weight.shard is not Shard.INPUT or not weight.linear or weight.part is Part.VISION:
             continue
-        if weight.experts and request.arguments.expert_parallel:
+        if weight.experts and (request.arguments.expert_parallel or _cuts_blocks(request, weight)):
             continue
         group = _group_of(found, weight)
         if group and weight.columns % (group * tensor):
@@ -124,6 +126,26 @@ def _groups(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
                 settings={"tensor_parallel_size": largest},
             )
             return
+
+
+_FP8_SINCE: Final = (8, 9)
+
+
+def _cuts_blocks(request: BudgetRequest, weight: Weight) -> bool:
+    """Whether a kernel takes experts whose FP8 blocks ranks cut.
+
+    Triton's does, with refined scales; Marlin, which cards before 8.9 take, does not (the goldens'
+    refusals).
+    """
+    found = request.architecture
+    names = tuple(name.format(weight.layers[-1] if weight.layers else 0) for name in weight.modules)
+    scheme = scheme_of(found.quantisation, names, expert=True)
+    newer = request.behaviour.release >= REFINED_SINCE and request.card.capability >= _FP8_SINCE
+    if not newer or scheme.kind is not SchemeKind.FP8_BLOCK or scheme.block is None:
+        return False
+    inner = weight.columns // request.arguments.tensor
+    hidden = sum(rows.size for rows in weight.rows)
+    return refined_block(scheme.block, inner, hidden) is not None
 
 
 def _group_of(found: Architecture, weight: Weight) -> int:
@@ -154,6 +176,22 @@ _NO_FLOAT16: Final = frozenset({"gemma2", "gemma3", "gemma3_text", "glm4"})
 """Model types that the engine refuses in float16: vllm/config/model.py of 0.33.0."""
 
 
+_MODELOPT: Final = {
+    SchemeKind.NVFP4: "modelopt_fp4",
+    SchemeKind.MXFP8: "modelopt_mxfp8",
+}
+
+
+def _method(found: Quantisation) -> str:
+    """Return the method's name; the engine tells ModelOpt's apart by what they store."""
+    if found.method != "modelopt":
+        return found.method
+    schemes = {rule.scheme.kind for rule in found.rules} - {SchemeKind.NONE}
+    if len(schemes | {found.scheme.kind} - {SchemeKind.NONE}) > 1:
+        return "modelopt_mixed"
+    return _MODELOPT.get(found.scheme.kind, found.method)
+
+
 def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
     have, least = request.card.capability, request.minimum
     if not known_cache_dtype(resolved.cache_dtype):
@@ -174,7 +212,7 @@ def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusa
         )
     if least is None:
         return
-    method = found.quantisation.method if found.quantisation is not None else None
+    method = None if found.quantisation is None else _method(found.quantisation)
     engine_name = request.quantization_names.get(method or "", method)
     wanted: tuple[tuple[str, str | None, str, dict[str, Setting]], ...] = (
         ("this engine release", least.engine, "use an older release or a newer card", {}),

@@ -9,6 +9,7 @@ from models.architecture import Architecture
 from models.base import Model
 from models.contract import EngineContract, MinimumCapability
 from models.engine import EngineArguments
+from models.golden import ModelGoldens
 from models.memory.behaviour import Behaviour, behaviour_of_contract, size_defaults
 
 
@@ -34,6 +35,8 @@ class Arguments(Model):
     dtype: str | None = None
     quantization: str | None = None
     block_size: PositiveInt | None = None
+    attention_backend: str | None = None
+    """Only tells which engine golden is of the same case."""
     enable_prefix_caching: bool | None = None
     enforce_eager: bool | None = None
     kv_cache_memory_bytes: PositiveInt | None = None
@@ -64,7 +67,9 @@ class BudgetRequest(Model):
     """Everything a budget depends on. `n_gpus` are the GPUs that the replica gets.
 
     `minimum` is the release's table of compute capabilities; without it that check is left out.
-    `quantization_names` maps a checkpoint's method to the engine's.
+    `quantization_names` maps a checkpoint's method to the engine's. `goldens` are what the
+    release's own code said of this very configuration; where one fits, it is read instead of
+    counting.
     """
 
     architecture: Architecture
@@ -74,6 +79,7 @@ class BudgetRequest(Model):
     n_gpus: PositiveInt | None = None
     minimum: MinimumCapability | None = None
     quantization_names: dict[str, str] = Field(default_factory=dict)
+    goldens: ModelGoldens | None = None
 
     @classmethod
     def of(
@@ -83,8 +89,13 @@ class BudgetRequest(Model):
         contract: EngineContract,
         arguments: EngineArguments,
         n_gpus: int | None = None,
+        goldens: ModelGoldens | None = None,
     ) -> "BudgetRequest":
-        """Return the request for a replica as the plan and the catalogue describe it."""
+        """Return the request for a replica as the plan and the catalogue describe it.
+
+        Goldens of another release are left out.
+        """
+        same = goldens is not None and goldens.engine == contract.version
         return cls(
             architecture=architecture,
             card=Card(
@@ -97,6 +108,7 @@ class BudgetRequest(Model):
             n_gpus=arguments.parallelism.gpus if n_gpus is None else n_gpus,
             minimum=contract.minimum_capability,
             quantization_names=dict(contract.quantization_names),
+            goldens=goldens if same else None,
         )
 
 
@@ -112,6 +124,7 @@ def arguments_of(arguments: EngineArguments) -> Arguments:
         dtype=None if arguments.dtype == "auto" else arguments.dtype,
         quantization=arguments.quantization,
         block_size=arguments.block_size,
+        attention_backend=arguments.attention_backend,
         enable_prefix_caching=arguments.prefix_caching,
         enforce_eager=arguments.enforce_eager,
         kv_cache_memory_bytes=arguments.kv_cache_memory_bytes,
@@ -141,9 +154,9 @@ def resolve(request: BudgetRequest) -> Resolved:
         tokens = sizes.max_num_batched_tokens
         if not behaviour.chunked and length <= 32768:
             tokens = max(length, tokens)
-        if found.multimodal and not asked.language_model_only:
-            tokens = max(tokens, min(length, found.vision_tokens))
-        tokens = max(tokens, min(seqs, tokens))
+        if _holds_whole_items(request):
+            tokens = max(tokens, found.vision_tokens)
+        tokens = min(tokens, seqs * length)
     cache_dtype = asked.kv_cache_dtype or "auto"
     if cache_dtype == "auto" and found.quantisation is not None:
         cache_dtype = found.quantisation.kv_cache_dtype or "auto"
@@ -152,7 +165,7 @@ def resolve(request: BudgetRequest) -> Resolved:
     state_only = all(cache.kind.is_state for cache in found.caches)
     caching = asked.enable_prefix_caching
     if caching is None:
-        caching = not state_only and (not found.is_hybrid or behaviour.mamba_prefix_mode == "align")
+        caching = not state_only and (not found.is_hybrid or behaviour.hybrid_caching)
     return Resolved(
         max_model_len=length,
         utilization=asked.gpu_memory_utilization or behaviour.utilization,
@@ -163,6 +176,16 @@ def resolve(request: BudgetRequest) -> Resolved:
         prefix_caching=caching and not state_only,
         eager=bool(asked.enforce_eager),
     )
+
+
+def _holds_whole_items(request: BudgetRequest) -> bool:
+    """Tell whether a step must take a whole image: its tokens attend to each other.
+
+    vLLM 0.24.0 and 0.33.0 `engine/arg_utils.py`: prefix-LM models only.
+    """
+    found = request.architecture
+    kept = found.multimodal and not request.arguments.language_model_only
+    return kept and found.bidirectional_prefix and request.behaviour.release >= (0, 24)
 
 
 def _prefers_fp8_cache(request: BudgetRequest) -> bool:

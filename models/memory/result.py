@@ -21,6 +21,15 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Source(StrEnum):
+    """Where a term comes from: the engine's own code, our model, a measured run, the arguments."""
+
+    GOLDEN = "golden"
+    MODEL = "model"
+    PROFILE = "profile"
+    GIVEN = "given"
+
+
 class Remedy(Model):
     """A change that makes it fit: in words, and as engine settings."""
 
@@ -34,7 +43,9 @@ class Budget(Model):
     A term is None where an input is missing (see `reasons`). `requested_gib` is utilisation x card.
     `kv_cache_gib_low` is the one-sided 99 % bound. `kv_bytes_per_token` is what one more token of a
     long request costs; `needed_kv_gib` one request at full length. `margin_gib` is the KV memory
-    over that need. `kv_heads_replicated` tells that ranks hold copies of KV heads.
+    over that need. `kv_heads_replicated` tells that ranks hold copies of KV heads. `sources` tells
+    where each term comes from (`kv_layout`: groups, pages and bytes per block), and `golden` which
+    engine golden was read.
     """
 
     verdict: Verdict
@@ -57,6 +68,8 @@ class Budget(Model):
     max_num_seqs: int | None = None
     kv_heads_replicated: bool = False
     groups: tuple[CacheGroup, ...] = ()
+    sources: dict[str, Source] = Field(default_factory=dict)
+    golden: str | None = None
     reasons: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     remedies: tuple[Remedy, ...] = ()

@@ -17,11 +17,8 @@ _CAPTURE_LIMIT_FIRST = 256
 
 def activation_gib(request: BudgetRequest, resolved: Resolved, fitted: Fitted = FITTED) -> float:
     """Return the peak of activations in GiB on one GPU."""
-    floor = fitted.activation_floor
-    if request.behaviour.runner_floor:
-        floor += fitted.runner_floor
     sampler, other = _peaks(request, resolved, fitted)
-    return max(sampler, other) + floor
+    return max(sampler, other) + fitted.activation_floor
 
 
 def _peaks(request: BudgetRequest, resolved: Resolved, fitted: Fitted) -> tuple[float, float]:

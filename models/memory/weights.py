@@ -20,30 +20,25 @@ from models.architecture import (
 )
 from models.architecture.quantisation import NONE, scheme_of
 from models.memory.dtypes import DTYPE_BYTES
+from models.memory.kernels import (
+    REFINED_SINCE,
+    by_machete,
+    by_marlin,
+    has_mxfp4,
+    machete_zero_points,
+    marlin_fp8,
+    mxfp4,
+    mxfp4_bias,
+    padded_expert,
+    refined_block,
+)
+from models.memory.rank import Rank
 
 MIB: Final = 1024**2
 _PIECE: Final = 512
 _LARGE: Final = 10 * MIB
 _ROUND: Final = 2 * MIB
 _NEVER_SPLIT: Final = 20 * MIB
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rank:
-    """One rank of a replica: its place in the tensor, pipeline and expert groups."""
-
-    tensor: int = 1
-    pipeline: int = 1
-    stage: int = 0
-    data: int = 1
-    expert_parallel: bool = False
-    capability: tuple[int, int] = (9, 0)
-    padded_mxfp4: bool = False
-    """Releases that padded MXFP4 experts on Hopper too."""
-    dtype: str | None = None
-    """`--dtype` where it differs from the checkpoint's."""
-    batched_tokens: int = 8192
-    """Tokens per step, which the buffers of sparse attention are made for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -196,63 +191,40 @@ def _tensors(weight: Weight, scheme: Scheme, rank: Rank, found: Architecture) ->
     if weight.shard is Shard.INPUT:
         columns = -(-columns // tensor)
     dtype = weight.dtype or rank.dtype or found.dtype
-    if experts and not weight.linear and _has_mxfp4(found):
-        return [experts * _mxfp4_bias(weight, out, rank, found)]
+    if experts and not weight.linear and has_mxfp4(found):
+        return [experts * mxfp4_bias(weight, out, rank, found)]
+    if scheme.kind is SchemeKind.NONE and experts and weight.linear:
+        out, columns = padded_expert(weight, out, columns, rank, found)
     if scheme.kind is SchemeKind.NONE:
         return [max(1, experts) * sum(out) * columns * DTYPE_BYTES.get(dtype, 2)]
-    if scheme.kind is SchemeKind.MXFP4 and experts:
-        return [size * experts for size in _mxfp4(weight, out, columns, rank, found)]
-    return [size * max(1, experts) for size in _quantised(scheme, out, columns)]
+    sizes = _by_kernel(weight, scheme, (out, columns), rank, found)
+    return [size * max(1, experts) for size in sizes]
 
 
-def _has_mxfp4(found: Architecture) -> bool:
-    quantisation = found.quantisation
-    return quantisation is not None and quantisation.scheme.kind is SchemeKind.MXFP4
-
-
-def _mxfp4_steps(rank: Rank, found: Architecture) -> tuple[int, int]:
-    """Return the steps that MXFP4 kernels round hidden and intermediate sizes up to.
-
-    vLLM 0.33.0 `fused_moe/oracle/mxfp4.py`: Marlin and TRT-LLM take 256 and 128, Humming (models
-    other than gpt-oss on Hopper) the hidden size as it is. gpt-oss on Hopper goes to Triton:
-    64 for the intermediate size; earlier releases padded the hidden size to 256 there as well.
-    """
-    if rank.capability[0] != 9:
-        return 256, 128
-    if found.model_type != "gpt_oss":
-        return 1, 128
-    return (256 if rank.padded_mxfp4 else 1), 64
-
-
-def _mxfp4(
-    weight: Weight, out: list[int], columns: int, rank: Rank, found: Architecture
+def _by_kernel(
+    weight: Weight,
+    scheme: Scheme,
+    shape: tuple[list[int], int],
+    rank: Rank,
+    found: Architecture,
 ) -> list[int]:
-    """Return an MXFP4 expert's data and scales, padded as the kernel wants them.
-
-    Triton's Hopper layout pads scales to 256 rows and 4 groups (measured on the goldens).
-    """
-    hidden_step, inner_step = _mxfp4_steps(rank, found)
-    up = weight.shard is Shard.OUTPUT
-    out_step, column_step = (inner_step, hidden_step) if up else (hidden_step, inner_step)
-    total = sum(-(-size // out_step) * out_step for size in out)
-    columns = -(-columns // column_step) * column_step
-    groups = -(-columns // 32)
-    data = total * columns // 2
-    if _is_triton(rank, found):
-        return [data, -(-total // 256) * 256 * (-(-groups // 4) * 4)]
-    return [data, total * groups]
-
-
-def _is_triton(rank: Rank, found: Architecture) -> bool:
-    return rank.capability[0] == 9 and found.model_type == "gpt_oss"
-
-
-def _mxfp4_bias(weight: Weight, out: list[int], rank: Rank, found: Architecture) -> int:
-    """Return the bytes of an expert's bias beside MXFP4 weights: float32 under Triton."""
-    hidden_step, inner_step = _mxfp4_steps(rank, found)
-    step = inner_step if weight.shard is Shard.OUTPUT else hidden_step
-    total = sum(-(-size // step) * step for size in out)
-    return total * (4 if _is_triton(rank, found) else 2)
+    """Return the bytes of a quantised weight's tensors in the form that its kernel wants."""
+    out, columns = shape
+    experts = weight.experts > 0
+    if scheme.kind is SchemeKind.MXFP4 and experts:
+        return mxfp4(weight, out, columns, rank, found)
+    if by_marlin(scheme, rank, expert=experts):
+        return marlin_fp8(weight, scheme, out, columns)
+    if experts and scheme.block is not None and rank.release >= REFINED_SINCE:
+        up = weight.shard is Shard.OUTPUT
+        inner, hidden = (out[0], columns) if up else (columns, sum(out))
+        block = refined_block(scheme.block, inner, hidden)
+        scheme = scheme.model_copy(update={"block": block or scheme.block})
+    sizes = _quantised(scheme, out, columns)
+    if by_machete(scheme, rank, out, columns, expert=experts):
+        groups = -(-columns // scheme.group) if scheme.group else 1
+        return [*sizes[:2], machete_zero_points(scheme, found, sum(out), groups)]
+    return sizes
 
 
 def _quantised(scheme: Scheme, out: list[int], columns: int) -> list[int]:

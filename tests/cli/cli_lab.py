@@ -28,6 +28,7 @@ FIELDS: Final = (
     "margin_gib",
     "reasons",
     "remedies",
+    "sources",
 )
 
 

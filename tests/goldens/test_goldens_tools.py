@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from catalog.goldens import config_sha256, load_goldens
+from catalog.goldens import load_goldens
 from goldens import environment
 from goldens.cases import Case, cases
 from goldens.compare import differences, drift, plain
 from goldens.files import FOLDER, failed, golden, text_of, write
-from models.golden import Goldens, Wanted, find
+from models.golden import Goldens
 from models.problems import ProblemsError
 from tests.goldens.golden_lab import VERSION, catalogue
 
@@ -95,35 +95,15 @@ def test_groups_that_are_alike_are_kept_once(tmp_path: Path) -> None:
     assert [(group.times, group.layers) for group in case.groups] == [(2, 2)]
 
 
-def test_a_golden_is_found_for_the_same_question_only(tmp_path: Path) -> None:
-    """A golden of another dtype or block size would be believed without being true."""
+def test_goldens_of_another_configuration_are_not_given(tmp_path: Path) -> None:
+    """A golden of another configuration would be believed without being true."""
     goldens = written(tmp_path, ANSWER)
-    wanted = Wanted(
-        model="tiny",
-        config_sha256=config_sha256(CONFIG),
-        capability=(9, 0),
-        tensor=2,
-        block_size=16,
-    )
-    found = find(goldens, wanted)
+    found = goldens.of("tiny", CONFIG)
     assert found is not None
-    assert found.weights is not None
-    assert found.weights.raw_bytes == 10
-    others: list[dict[str, Any]] = [
-        {"tensor": 4},
-        {"capability": (8, 0)},
-        {"kv_cache_dtype": "fp8"},
-        {"dtype": "half"},
-        {"block_size": None},
-        {"prefix_caching": True},
-        {"pipeline": 2},
-        {"expert_parallel": True},
-        {"config_sha256": "0" * 64},
-        {"model": "other"},
-    ]
-    for change in others:
-        asked: dict[str, Any] = {name: getattr(wanted, name) for name in wanted.__slots__}
-        assert find(goldens, Wanted(**(asked | change))) is None, change
+    assert found.cases[0].weights is not None
+    assert found.cases[0].weights.raw_bytes == 10
+    assert goldens.of("tiny", {**CONFIG, "hidden_size": 16}) is None
+    assert goldens.of("other", CONFIG) is None
 
 
 def test_a_refusal_keeps_the_engines_words_only(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 Names are the cases of `facts/traps.md`.
 """
 
+import re
 from typing import Any
 
 import pytest
@@ -225,3 +226,30 @@ def test_the_old_calculator_is_kept_with_its_faults() -> None:
     theirs = old_calculator(given.model_copy(update={"quant": "fp16"}))
     assert theirs is not None
     assert ours == pytest.approx(32 * theirs.kv_cache_gb * 1e9 / 8192)
+
+
+@pytest.mark.parametrize(
+    ("version", "utilization", "said"),
+    [("0.33.0", 0.9955, "more than is estimated inside"), ("0.18.0", 0.9965, "outside the budget")],
+)
+def test_a_refusal_of_graphs_names_what_it_compares(
+    version: str, utilization: float, said: str
+) -> None:
+    """A message whose figures contradict it teaches people to ignore it."""
+    found = budget(
+        BudgetRequest(
+            architecture=architecture(model()),
+            card=Card(memory_gib=79.2, capability=(9, 0)),
+            behaviour=behaviour_of(version),
+            arguments=Arguments(
+                gpu_memory_utilization=utilization,
+                max_model_len=4096,
+                max_num_seqs=2,
+                max_num_batched_tokens=64,
+            ),
+        )
+    )
+    reason = next(text for text in found.reasons if "CUDA graphs" in text)
+    assert said in reason
+    wanted, left = (float(each) for each in re.findall(r"(\d+\.\d+) GiB", reason)[:2])
+    assert wanted > left
