@@ -1,0 +1,1 @@
+"""Components of a region whose cluster the stack makes on AWS (docs/aws.md)."""

@@ -1,0 +1,1 @@
+"""What a region on AWS is made of: names, networks, policies, node groups. Pure."""
