@@ -18,6 +18,7 @@ from catalog.files import (
     PriceRow,
     PricesFile,
 )
+from catalog.goldens import load_goldens
 from catalog.reading import Reader
 from models.accelerators import Accelerator, InstanceType
 from models.catalogue import Catalogue, CatalogueModel, ModelEntry, plain_name
@@ -49,7 +50,9 @@ def load(root: Path | None = None) -> Catalogue:
         instance_types=_instance_types(reader, accelerators),
         engines=engines,
         images=_images(reader),
+        charts=_charts(reader),
         prices=_prices(reader),
+        goldens={version: load_goldens(version, reader.root / "goldens") for version in engines},
     )
     reader.finish("catalogue")
     return catalogue
@@ -58,20 +61,19 @@ def load(root: Path | None = None) -> Catalogue:
 def load_charts(root: Path | None = None) -> Mapping[str, Chart]:
     """Return the pinned Helm charts by name. Raises `ProblemsError` like `load`."""
     reader = Reader(root or _HERE)
-    parsed = reader.model("charts.yaml", ChartsFile)
-    rows = parsed.charts if parsed else ()
-    charts = _named(reader, "charts.yaml: charts", rows, lambda row: row.name)
+    charts = _charts(reader)
     reader.finish("catalogue")
     return charts
 
 
-def program(name: str, root: Path | None = None) -> str:
-    """Return the text of `programs/<name>.py`: a program that runs inside a pod.
+def program(name: str, root: Path | None = None) -> Mapping[str, str]:
+    """Return the files of `programs/<name>/`, by name: a program that runs inside a pod.
 
-    Raises `ProblemsError` naming the programs that exist when there is none of that name.
+    In the pod it is a package too (`python3 -m catalog.programs.<name>`). Raises `ProblemsError`
+    naming the programs that exist when there is none of that name.
     """
     folder = (root or _HERE) / "programs"
-    known = sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
+    known = sorted(path.parent.name for path in folder.glob("*/__main__.py"))
     if name not in known:
         problem = Problem(
             path="programs",
@@ -80,7 +82,8 @@ def program(name: str, root: Path | None = None) -> str:
             allowed=", ".join(known),
         )
         raise ProblemsError("catalogue", [problem])
-    return (folder / f"{name}.py").read_text(encoding="utf-8")
+    files = sorted((folder / name).glob("*.py"))
+    return {path.name: path.read_text(encoding="utf-8") for path in files}
 
 
 def _accelerators(reader: Reader) -> dict[str, Accelerator]:
@@ -144,6 +147,12 @@ def _images(reader: Reader) -> dict[str, Image]:
     return {name: row.image for name, row in named.items()}
 
 
+def _charts(reader: Reader) -> dict[str, Chart]:
+    parsed = reader.model("charts.yaml", ChartsFile)
+    rows = parsed.charts if parsed else ()
+    return _named(reader, "charts.yaml: charts", rows, lambda row: row.name)
+
+
 def _prices(reader: Reader) -> dict[tuple[str, str], float]:
     parsed = reader.model("prices.yaml", PricesFile)
     if parsed is None:
@@ -188,7 +197,7 @@ def _revision(root: Path) -> str:
     Documentation, loader and generators are not in it: they do not change what is deployed.
     """
     files = [path for path in root.rglob("*") if path.suffix in _HASHED_SUFFIXES]
-    files += (root / "programs").glob("*.py")
+    files += (root / "programs").rglob("*.py")
     digest = hashlib.sha256()
     for name, path in sorted((path.relative_to(root).as_posix(), path) for path in files):
         content = path.read_bytes().replace(b"\r\n", b"\n")

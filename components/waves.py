@@ -30,15 +30,32 @@ class Waves:
         """`provider` is the Kubernetes provider of the region; its resources are children."""
         self._common = ResourceOptions(parent=parent, provider=provider)
         self._registered: dict[Wave, list[pulumi.Resource]] = {}
+        self._leading: dict[Wave, list[pulumi.Resource]] = {}
 
     def options(self, wave: Wave, after: Iterable[pulumi.Resource] = ()) -> ResourceOptions:
         """Return options for a resource of a wave: it waits for the nearest earlier wave.
 
-        `after` are resources of the same wave that it waits for as well.
+        It waits for what leads its own wave too, and for `after`, resources of the same wave.
         """
         earlier = [each for each in self._registered if each < wave]
         waited = self._registered[max(earlier)] if earlier else []
-        return ResourceOptions.merge(self._common, ResourceOptions(depends_on=[*waited, *after]))
+        waited = [*waited, *self._leading.get(wave, []), *after]
+        return ResourceOptions.merge(self._common, ResourceOptions(depends_on=waited))
+
+    def looking(self) -> ResourceOptions:
+        """Return options for what is only read, and so waits for nothing but the provider.
+
+        The engine skips a read in a preview where anything it depends on is new
+        (pulumi/pulumi#16395).
+        """
+        return self._common
+
+    def lead(self, wave: Wave, *resources: pulumi.Resource) -> None:
+        """Record resources that the rest of their own wave waits for: an operator, whose
+        definitions the objects of the wave are made of.
+        """
+        self._leading.setdefault(wave, []).extend(resources)
+        self.add(wave, *resources)
 
     def add(self, wave: Wave, *resources: pulumi.Resource) -> None:
         """Record resources of a wave, which every later wave waits for."""

@@ -20,12 +20,25 @@ def capability(text: str) -> tuple[int, int]:
 
 
 class InstanceType(Model):
-    """A machine type of a cloud: `gpus` is 0 for a CPU machine; `memory_gib` is host memory."""
+    """A machine type of a cloud: `gpus` is 0 for a CPU machine; `memory_gib` is host memory.
+
+    `efa` is how many EFA interfaces it takes, one a network card; 0 where it has none.
+    """
 
     name: str
     gpus: Annotated[int, Field(ge=0)]
     vcpus: PositiveInt
     memory_gib: PositiveFloat
+    efa: Annotated[int, Field(ge=0)] = 0
+
+
+class MigProfile(Model):
+    """One MIG profile of a card: how many fit, and what each has. `memory_gib` is the driver's."""
+
+    name: Annotated[str, Field(pattern=r"^\d+g\.\d+gb$")]
+    instances: PositiveInt
+    memory_gib: PositiveFloat
+    sm_count: PositiveInt
 
 
 class Accelerator(Model):
@@ -34,7 +47,8 @@ class Accelerator(Model):
     `product` is the value of GPU feature discovery's label `nvidia.com/gpu.product`; `aliases` are
     the names that people, NVML and other tools write. `memory_gib` is CUDA's total (GiB), with its
     source in `memory_source`. `shared_memory_per_block_kib`, `sm_count` and `nvlink` are facts of
-    the card; `mig` tells whether it can be partitioned.
+    the card; `mig` tells whether it can be partitioned, `mig_profiles` into what, as far as
+    `mig_source` says (`nvidia-smi mig -lgip`; of several listings the lowest memory).
     """
 
     name: DnsLabel
@@ -46,6 +60,8 @@ class Accelerator(Model):
     sm_count: PositiveInt
     nvlink: bool
     mig: bool = False
+    mig_profiles: tuple[MigProfile, ...] = ()
+    mig_source: str | None = None
     instance_types: tuple[InstanceType, ...] = ()
 
     @property

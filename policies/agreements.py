@@ -32,6 +32,7 @@ class Agreements:
     node_namespaces: frozenset[str] = frozenset({NODE_NAMESPACE})
     pools: Mapping[str, str] = field(default_factory=dict[str, str])
     environment: str = ""
+    regions: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -59,6 +60,7 @@ def of_settings(text: str | None, today: datetime.date) -> Agreements:
         monitor_labels=_labels(labels) if labels is not None else default,
         pools=_pools(settings),
         environment=str(settings.get("environment") or ""),
+        regions=_names(settings),
         problems=problems,
     )
 
@@ -87,6 +89,7 @@ def merged(first: Agreements, second: Agreements) -> Agreements:
         node_namespaces=first.node_namespaces | second.node_namespaces,
         pools=second.pools or first.pools,
         environment=second.environment or first.environment,
+        regions=second.regions or first.regions,
         problems=(*first.problems, *second.problems),
     )
 
@@ -101,6 +104,7 @@ def context_of(agreements: Agreements, today: datetime.date) -> Context:
         accept_data_loss=agreements.accept_data_loss,
         pools=agreements.pools,
         environment=agreements.environment,
+        regions=agreements.regions,
         today=today,
     )
 
@@ -141,6 +145,12 @@ def _pools(settings: Mapping[str, Any]) -> dict[str, str]:
             name, card = str(pool.get("name") or ""), str(pool.get("accelerator") or "")
             found[name] = card if found.get(name, card) == card else ""
     return {name: card for name, card in found.items() if name and card}
+
+
+def _names(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the regions' names."""
+    rows = map(_mapping, _items(settings.get("regions")))
+    return tuple(str(row["name"]) for row in rows if row.get("name"))
 
 
 def _items(raw: object) -> list[object]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 ACCELERATOR_ANNOTATION: Final = "triplane.dev/accelerator"
 """The catalogue's name of the card that a pod was planned for."""
 
+_GPU: Final = "nvidia.com/gpu"
+_MIG: Final = "nvidia.com/mig-"
 _POOL_LABEL: Final = "triplane.dev/pool"
 _PRODUCT_LABELS: Final = (
     "nvidia.com/gpu.product",
@@ -71,7 +73,8 @@ class Placement:
 def placement(container: Container, context: Context) -> Placement:
     """Return the cards that a container's pod may run on; none where nothing says so."""
     pod = container.pod
-    if any(not name.startswith("nvidia.com/gpu") for name in container.accelerators()):
+    sliced = [name for name in container.accelerators() if name.startswith(_MIG)]
+    if any(not name.startswith((_GPU, _MIG)) for name in container.accelerators()):
         return Placement()
     try:
         selected = dict(_selected(pod))
@@ -80,6 +83,9 @@ def placement(container: Container, context: Context) -> Placement:
     annotation = {**pod.manifest.annotations(), **pod.annotations()}.get(ACCELERATOR_ANNOTATION)
     if annotation:
         return _of_texts((annotation,), annotation, None)
+    if sliced:
+        # The product's label names the whole card there, and the slice has another memory.
+        return Placement()
     for label in _INSTANCE_LABELS:
         if label in selected:
             found = _of_instances(selected[label])
@@ -88,7 +94,11 @@ def placement(container: Container, context: Context) -> Placement:
     for label in _PRODUCT_LABELS:
         if label in selected:
             return _of_texts(selected[label], f"{label}={'|'.join(selected[label])}", None)
-    pool = selected.get(_POOL_LABEL, ())
+    return _of_pool(selected.get(_POOL_LABEL, ()), context)
+
+
+def _of_pool(pool: tuple[str, ...], context: Context) -> Placement:
+    """Return what the settings say of a pool, else what its name hints at."""
     planned = tuple(context.pools[name] for name in pool if name in context.pools)
     if pool and len(planned) == len(pool):
         return _of_texts(planned, f"the pool {pool[0]!r}", None)
@@ -117,6 +127,10 @@ def _value(node: Node) -> str:
 def _of_texts(texts: tuple[str, ...], said: str, gpus: int | None) -> Placement:
     cards: list[Card] = []
     for text in texts:
+        part = _slice(text)
+        if part is not None:
+            cards.append(part)
+            continue
         if _NOT_WHOLE.search(text):
             return Placement()
         plain = "".join(each for each in text.lower() if each.isalnum())
@@ -125,6 +139,16 @@ def _of_texts(texts: tuple[str, ...], said: str, gpus: int | None) -> Placement:
             return Placement()
         cards.append(known.card)
     return Placement(cards=tuple(cards), said=said, node_gpus=gpus)
+
+
+def _slice(text: str) -> "Card | None":
+    """Return a MIG slice that the catalogue describes, by our name or by its product label."""
+    from models.memory import Card
+
+    found = knowledge.catalogue().accelerator_of(text) if "-mig-" in text.lower() else None
+    if found is None:
+        return None
+    return Card(memory_gib=found.memory_gib, capability=found.capability, product=found.product)
 
 
 def _of_instances(types: tuple[str, ...]) -> Placement:

@@ -1,17 +1,20 @@
-"""What a change would replace: over the JSON of `pulumi preview --json`, or over two manifests.
+"""What a change would replace or lose: over the JSON of `pulumi preview --json`, or two manifests.
 
 Policies see only what a resource will be, never what it was, so this is no policy. The engine's
 own preview says which resources it would replace or delete; here that is judged: an object that
-holds data needs an approval, and a replaced engine is told with the pods that go down.
+holds data needs an approval, a replaced engine is told with the pods that go down, and an update in
+place that would lose data is refused.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
+from models.changes import judges, losses
+from policies.changes_aws import aws_change_findings
 from policies.context import Context
 from policies.finding import Finding, Severity
 from policies.manifest import Manifest
-from policies.nodes import Node
+from policies.nodes import Node, leaves
 from policies.unknowns import Plain, plain
 from policies.workload import pods_of
 
@@ -90,9 +93,12 @@ def preview_findings(document: Mapping[str, Any], context: Context) -> tuple[Fin
     found: list[Finding] = []
     for step in cast("list[dict[str, Any]]", document.get("steps") or []):
         old = step.get("oldState")
+        if step.get("op") == "update" and isinstance(old, dict):
+            found += _update_findings(step, cast("dict[str, Any]", old), context)
         if step.get("op") not in _REPLACING or not isinstance(old, dict):
             continue
         found += _provider_findings(cast("dict[str, Any]", old), context)
+        found += aws_change_findings(str(step["op"]), cast("dict[str, Any]", old), context)
         before = _of_state(cast("dict[str, Any]", old))
         if before is None:
             continue
@@ -100,6 +106,52 @@ def preview_findings(document: Mapping[str, Any], context: Context) -> tuple[Fin
         after = _of_state(cast("dict[str, Any]", new)) if isinstance(new, dict) else None
         found += change_findings(before, after, context)
     return tuple(dict.fromkeys(found))
+
+
+def _update_findings(
+    step: Mapping[str, Any], old: dict[str, Any], context: Context
+) -> Iterator[Finding]:
+    """Yield what stands against an update in place: what it would lose (`models/changes.py`)."""
+    new = step.get("newState")
+    before = _of_state(old)
+    after = _of_state(cast("dict[str, Any]", new)) if isinstance(new, dict) else None
+    if before is None or after is None or not judges(before.kind):
+        return
+    unknown = next(_unknown_size(after), None)
+    if unknown is not None:
+        yield Finding(
+            rule=RULE,
+            severity=Severity.UNKNOWN,
+            object=before.label,
+            path=unknown.path,
+            message=f"cannot verify that the change loses no data, because {unknown.path} is "
+            "unknown at preview",
+            remedy="give sizes, counts and versions as plain values",
+        )
+    for loss in losses(before.kind, _mapping(before.body.value), _mapping(after.body.value)):
+        if loss.approvable and before.label in context.accept_data_loss:
+            continue
+        approve = f'; approve: "accept_data_loss": ["{before.label}"]' if loss.approvable else ""
+        yield Finding(
+            rule=RULE,
+            severity=Severity.ERROR,
+            object=before.label,
+            path=loss.field,
+            message=loss.message,
+            remedy=f"{loss.mend}{approve}",
+        )
+
+
+def _unknown_size(manifest: Manifest) -> Iterator[Node]:
+    """Yield what is unknown of that which decides whether data survives."""
+    judged = (
+        manifest.spec["resources"],
+        manifest.spec["pools"],
+        manifest.spec["volumeClaimTemplates"],
+        manifest.body["version"],
+    )
+    for node in judged:
+        yield from (leaf for leaf in leaves(node) if leaf.unknown)
 
 
 def _provider_findings(state: dict[str, Any], context: Context) -> Iterator[Finding]:

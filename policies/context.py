@@ -24,8 +24,9 @@ class Context:
     up. `whole`: every object of what is deployed is there, so an absent one is a finding.
     `monitor_labels`: what the Prometheus operator selects by, where no object says it.
     `accept_data_loss`: objects ("Kind/namespace/name") that may be replaced in this change.
-    `versions`: releases (`vllm`) of what does not say its own. `pools`: accelerators of node pools
-    by name. `environment`: of the stack, empty where it is not known.
+    `versions`: releases (`vllm`, `keda`) of what does not say its own. `pools`: accelerators of
+    node pools by name. `environment`: of the stack, empty where it is not known. `regions`: names
+    of the settings' regions.
     """
 
     pulumi: bool = False
@@ -36,6 +37,7 @@ class Context:
     versions: Mapping[str, str] = field(default_factory=_no_labels)
     pools: Mapping[str, str] = field(default_factory=_no_labels)
     environment: str = ""
+    regions: tuple[str, ...] = ()
     today: datetime.date = datetime.date.min
 
 

@@ -1,12 +1,20 @@
 """Running rules over objects: what the pack does by resource, `triplane check` does by file."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from policies.aws import AwsPlaced, AwsResource, AwsStack
 from policies.context import Context
 from policies.finding import Finding
 from policies.manifest import Manifest, expanded
 from policies.nodes import Node
-from policies.registry import OBJECT_RULES, PLAN_RULES, STACK_RULES, ObjectRule
+from policies.registry import (
+    AWS_RULES,
+    AWS_STACK_RULES,
+    OBJECT_RULES,
+    PLAN_RULES,
+    STACK_RULES,
+    ObjectRule,
+)
 from policies.rule import Rule
 from policies.rules.plan import PlanView
 from policies.stack import Placed, Stack
@@ -55,3 +63,21 @@ def plan_findings(inputs: object, context: Context) -> tuple[Finding, ...]:
     """Return what the plan's rules find at the inputs of the `Plan` component."""
     view = PlanView(Node(plain(inputs)))
     return tuple(finding for rule in PLAN_RULES for finding in rule(view, context))
+
+
+def aws_findings(
+    resources: Sequence[AwsResource],
+    context: Context,
+    links: Mapping[tuple[str, str], tuple[str, ...]] | None = None,
+    releases: Sequence[Manifest] = (),
+) -> tuple[Finding, ...]:
+    """Return what all rules find at AWS resources that are registered together."""
+    stack = AwsStack(resources=tuple(resources), links=links or {}, releases=tuple(releases))
+    found = [each for one in resources for rule in AWS_RULES for each in rule(one, context)]
+    found += [
+        each
+        for one in resources
+        for rule in AWS_STACK_RULES
+        for each in rule(AwsPlaced(resource=one, stack=stack), context)
+    ]
+    return tuple(dict.fromkeys(found))

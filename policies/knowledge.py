@@ -18,12 +18,20 @@ if TYPE_CHECKING:
     from models.architecture import Architecture
     from models.architecture.names import ModelNames
     from models.cards import CardNames
+    from models.golden import ModelGoldens
 
 
 @functools.cache
 def catalogue() -> Catalogue:
     """Return the whole catalogue. Raises `ProblemsError` where it cannot be read."""
     return load()
+
+
+def chart_values() -> Mapping[str, str]:
+    """Return upstream's default values of charts as text, by upstream's name, where at hand."""
+    from catalog.chart_values import shared_values
+
+    return shared_values()
 
 
 def engines() -> Mapping[str, EngineContract]:
@@ -98,6 +106,16 @@ def shape(name: str) -> "Architecture | None":
         return architecture(config)
     except ProblemsError:
         return None
+
+
+@functools.cache
+def goldens(name: str, release: str) -> "ModelGoldens | None":
+    """Return what a release's own code said of a catalogue model, by its exact name, or None."""
+    wanted = plain_name(name)
+    for model in catalogue().models.values():
+        if wanted in (plain_name(model.entry.name), plain_name(model.entry.repository)):
+            return catalogue().goldens_of(model, release)
+    return None
 
 
 @functools.cache

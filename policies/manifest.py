@@ -33,7 +33,8 @@ class Manifest:
     """An object in the API's own spelling.
 
     `options` is None for files. `fragment`: a part of an object, such as a patch; what it lacks is
-    no finding. `implied_kind` and `implied_name` stand in where the body names none.
+    no finding. `implied_kind` and `implied_name` stand in where the body names none. `completed`:
+    what KServe adds to a service stands in the body already.
     """
 
     body: Node
@@ -41,6 +42,7 @@ class Manifest:
     fragment: bool = False
     implied_kind: str = ""
     implied_name: str = _NAMELESS
+    completed: bool = False
 
     @property
     def kind(self) -> str:

@@ -22,11 +22,20 @@ from pulumi_policy import (
 )
 
 from policies import agreements
+from policies.aws import AwsPlaced, AwsResource, AwsStack, aws_resource, is_aws
 from policies.context import Context
 from policies.evaluate import look_at, stack_rule_findings
+from policies.gpu_operator import is_release
 from policies.manifest import Manifest
 from policies.nodes import Node
-from policies.registry import OBJECT_RULES, PLAN_RULES, STACK_RULES, ObjectRule
+from policies.registry import (
+    AWS_RULES,
+    AWS_STACK_RULES,
+    OBJECT_RULES,
+    PLAN_RULES,
+    STACK_RULES,
+    ObjectRule,
+)
 from policies.resources import is_kubernetes, manifests_of
 from policies.rule import Rule
 from policies.rules.plan import PLAN_TYPE, PlanView
@@ -49,6 +58,7 @@ _EXCEPTION_SCHEMA: Final[dict[str, Any]] = {
 _TEXTS: Final[dict[str, Any]] = {"type": "array", "items": {"type": "string"}}
 _OWN_CONFIG: Final[Mapping[str, dict[str, Any]]] = {
     "k8s-data-be-protected": {"acceptDataLoss": _TEXTS},
+    "aws-data-be-protected": {"acceptDataLoss": _TEXTS},
     "k8s-monitor-carry-selected-labels": {
         "monitorLabels": {"type": "object", "additionalProperties": {"type": "string"}}
     },
@@ -71,8 +81,10 @@ def policies(session: Session) -> list[Policy]:
         _exceptions_hold(session),
         *(_object_policy(listed, session) for listed in OBJECT_RULES),
         *(_plan_policy(rule, session) for rule in PLAN_RULES),
+        *(_aws_policy(rule, session) for rule in AWS_RULES),
         _resource_notes(session),
         *(_stack_policy(rule, session) for rule in STACK_RULES),
+        *(_aws_stack_policy(rule, session) for rule in AWS_STACK_RULES),
         _stack_notes(session),
     ]
 
@@ -92,7 +104,7 @@ def _seen(args: ResourceValidationArgs, rule: str, session: Session) -> tuple[Ma
             )
         )
 
-    return session.read(args.urn, rule, read)
+    return session.manifests.read(args.urn, rule, read)
 
 
 def _described(rule: Rule[Any]) -> dict[str, Any]:
@@ -137,6 +149,67 @@ def _plan_policy(rule: Rule[PlanView], session: Session) -> Policy:
     return ResourceValidationPolicy(validate=validate, **_described(rule))
 
 
+def _aws_policy(rule: Rule[AwsResource], session: Session) -> Policy:
+    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+        if not is_aws(args.resource_type):
+            return
+        agreed = session.agreed(rule.id, args.get_config())
+        context = agreements.context_of(agreed, session.today)
+
+        def read() -> AwsResource:
+            return aws_resource(
+                resource_type=args.resource_type,
+                name=args.name,
+                urn=args.urn,
+                props=args.props,
+                opts=args.opts,
+            )
+
+        resource = session.aws.read(args.urn, rule.id, read)
+        session.report(args.urn, rule(resource, context), agreed, report)
+
+    return ResourceValidationPolicy(validate=validate, **_described(rule))
+
+
+def _aws_stack_policy(rule: Rule[AwsPlaced], session: Session) -> Policy:
+    def validate(args: StackValidationArgs, report: ReportViolation) -> None:
+        agreed = session.agreed(rule.id, args.get_config())
+        context = agreements.context_of(agreed, session.today)
+        stack = _aws_shown(args, session)
+        found = [
+            finding
+            for each in stack.resources
+            for finding in rule(AwsPlaced(resource=each, stack=stack), context)
+        ]
+        session.report(_STACK_TYPE, found, agreed, report)
+
+    return StackValidationPolicy(validate=validate, **_described(rule))
+
+
+def _aws_shown(args: StackValidationArgs, session: Session) -> AwsStack:
+    """Return the stack's AWS resources, each as it was shown when it was registered."""
+    here = [each for each in args.resources if is_aws(each.resource_type)]
+    return AwsStack(
+        resources=tuple(
+            session.aws.shown(each.urn)
+            or aws_resource(
+                resource_type=each.resource_type,
+                name=each.name,
+                urn=each.urn,
+                props=each.props,
+                opts=each.opts,
+            )
+            for each in here
+        ),
+        links={
+            (each.urn, key): tuple(source.urn for source in sources)
+            for each in here
+            for key, sources in each.property_dependencies.items()
+        },
+        releases=tuple(each for each in _all_shown(args, session) if is_release(each)),
+    )
+
+
 def _stack_policy(rule: Rule[Placed], session: Session) -> Policy:
     def validate(args: StackValidationArgs, report: ReportViolation) -> None:
         agreed = session.agreed(rule.id, args.get_config())
@@ -154,7 +227,7 @@ def _all_shown(args: StackValidationArgs, session: Session) -> list[Manifest]:
     for resource in args.resources:
         if not is_kubernetes(resource.resource_type):
             continue
-        before = session.shown(resource.urn)
+        before = session.manifests.shown(resource.urn)
         found += before or manifests_of(
             resource_type=resource.resource_type,
             name=resource.name,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from policies.aws import AwsPlaced, AwsResource
 from policies.context import Context
 from policies.finding import Finding
 from policies.manifest import Manifest
@@ -11,22 +12,35 @@ from policies.memo import Memo
 from policies.nodes import UnknownFieldError, UnreadableFieldError
 from policies.rule import Rule
 from policies.rules import (
+    accelerators,
     autoscaling,
+    aws_data,
+    aws_iam,
+    aws_machines,
+    aws_network,
+    aws_pools,
+    aws_trust,
     caches,
     catalogue,
+    certificates,
+    charts,
     engine_flags,
     engine_metrics,
+    external_secrets,
     family,
     gateway,
     host,
     images,
     isolation,
     kserve,
+    longhorn,
     memory,
+    minio,
     monitoring,
     network,
     parallelism,
     plan,
+    plan_cost,
     probes,
     qos,
     releases,
@@ -34,6 +48,7 @@ from policies.rules import (
     routes,
     scaling_pairs,
     secrets,
+    served,
     served_names,
     services,
     storage,
@@ -96,6 +111,10 @@ def _at_containers(rule: Rule[Container]) -> ObjectRule:
 OBJECT_RULES: Final[tuple[ObjectRule, ...]] = (
     _at_manifest(releases.be_readable),
     _at_manifest(releases.ship_no_engine),
+    _at_manifest(charts.have_fixed_name),
+    _at_manifest(charts.pin_version),
+    _at_manifest(charts.be_waited_for),
+    _at_manifest(charts.set_known_values),
     _at_containers(qos.be_guaranteed),
     _at_pods(qos.keep_class),
     _at_containers(qos.count_whole_gpus),
@@ -115,6 +134,7 @@ OBJECT_RULES: Final[tuple[ObjectRule, ...]] = (
     _at_containers(family.suit_family),
     _at_containers(parallelism.match_gpus),
     _at_containers(parallelism.split_evenly),
+    _at_containers(accelerators.take_one_share),
     _at_containers(vram.fit_memory),
     _at_containers(caches.hold_local_cache),
     _at_containers(caches.seed_shared_cache),
@@ -124,6 +144,11 @@ OBJECT_RULES: Final[tuple[ObjectRule, ...]] = (
     _at_manifest(images.name_no_deleted_image),
     _at_containers(secrets.hide_secrets),
     _at_manifest(secrets.object_hides_secrets),
+    _at_manifest(external_secrets.say_defaults),
+    _at_manifest(external_secrets.stay_fresh),
+    _at_manifest(external_secrets.limit_readers),
+    _at_manifest(certificates.keep_authority_key),
+    _at_manifest(certificates.be_accepted),
     _at_pods(host.stay_off_host),
     _at_pods(host.meet_restricted),
     _at_manifest(host.enforce_restricted),
@@ -141,11 +166,21 @@ OBJECT_RULES: Final[tuple[ObjectRule, ...]] = (
     _at_manifest(storage.keep_templates),
     _at_pods(storage.mount_existing_volumes),
     _at_manifest(storage.be_protected),
+    _at_manifest(longhorn.reach_every_node),
+    _at_manifest(longhorn.share_safely),
+    _at_manifest(longhorn.suit_longhorn),
+    _at_manifest(minio.form_erasure_sets),
+    _at_manifest(minio.replace_lost_images),
     _at_manifest(kserve.place_resources),
+    _at_manifest(served.use_served_version),
+    _at_manifest(served.fall_back_as_meant),
 )
 
 STACK_RULES: Final[tuple[Rule[Placed], ...]] = (
     releases.show_objects,
+    accelerators.leave_driver,
+    accelerators.reach_gpu_nodes,
+    accelerators.name_slices,
     scaling_pairs.leave_replicas,
     scaling_pairs.have_one_autoscaler,
     scaling_pairs.find_its_target,
@@ -162,7 +197,12 @@ STACK_RULES: Final[tuple[Rule[Placed], ...]] = (
     gateway.charge_known_costs,
     network.deny_ingress,
     network.inject_no_engine,
+    external_secrets.find_its_store,
+    external_secrets.read_named_secrets,
+    certificates.find_its_issuer,
+    certificates.serve_its_name,
     storage.share_volume,
+    longhorn.keep_share_off_gpus,
 )
 
 PLAN_RULES: Final[tuple[Rule[PlanView], ...]] = (
@@ -171,5 +211,47 @@ PLAN_RULES: Final[tuple[Rule[PlanView], ...]] = (
     plan.pools,
     plan.memory,
     plan.totals,
+    plan_cost.bill,
+    plan_cost.cost,
+    plan_cost.gpus,
     catalogue.status,
+    longhorn.storage,
 )
+
+AWS_RULES: Final[tuple[Rule[AwsResource], ...]] = (
+    aws_iam.be_plain,
+    aws_iam.name_known_actions,
+    aws_iam.list_actions,
+    aws_iam.limit_resources,
+    aws_iam.escalate_nothing,
+    aws_iam.manage_no_permissions,
+    aws_iam.expose_no_data,
+    aws_trust.name_principals,
+    aws_network.stay_closed,
+    aws_network.be_empty,
+    aws_network.close_endpoint,
+    aws_network.give_no_address,
+    aws_network.have_no_address,
+    aws_machines.require_token,
+    aws_machines.have_template,
+    aws_machines.be_encrypted,
+    aws_machines.encrypt_secrets,
+    aws_machines.log_control_plane,
+    aws_machines.rotate,
+    aws_data.be_protected,
+    aws_pools.suit_its_machines,
+    aws_pools.leave_size_to_autoscaler,
+)
+"""Rules that one AWS resource is enough for."""
+
+AWS_STACK_RULES: Final[tuple[Rule[AwsPlaced], ...]] = (
+    accelerators.leave_what_image_brings,
+    aws_trust.take_narrow_policies,
+    aws_data.block_public_access,
+    aws_data.say_encryption,
+    aws_data.require_tls,
+    aws_pools.have_one_image,
+    aws_pools.be_found_when_empty,
+    longhorn.carry_longhorn,
+)
+"""Rules about how the AWS resources of a stack fit together."""

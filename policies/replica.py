@@ -124,6 +124,10 @@ def _model(found: Invocation, line: Line) -> tuple[str | None, bool]:
         for candidate in _spellings(name):
             if knowledge.configuration(candidate) is not None:
                 return candidate, True
+    stored = found.container.node["storageUri"].value
+    for candidate in _spellings(stored) if isinstance(stored, str) else ():
+        if knowledge.configuration(candidate) is not None:
+            return candidate, True
     served = line.last("--served-model-name")
     for name in served.values if served is not None else ():
         if "/" in name and knowledge.configuration(name) is not None:
@@ -185,6 +189,9 @@ def arguments(line: Line) -> "Arguments":
         found = line.last(option)
         if found is not None:
             given[key] = readers[key](found.value)
+    backend = line.last("--attention-backend")
+    if backend is not None and backend.value:
+        given["attention_backend"] = backend.value
     share = line.last("--gpu-memory-utilization")
     if share is not None and share.value:
         given["gpu_memory_utilization"] = float(share.value)

@@ -4,22 +4,53 @@ import datetime
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pulumi_policy import ReportViolation
 
 from policies import agreements
 from policies.agreements import Agreements
+from policies.aws import AwsResource
 from policies.finding import Finding, Severity
 from policies.manifest import Manifest
 
+V = TypeVar("V")
+
 
 @dataclass(slots=True)
-class _Shown:
-    """A resource's manifests, and the rules that asked for them."""
+class _Entry(Generic[V]):
+    """What a resource was read as, and the rules that asked for it."""
 
-    manifests: tuple[Manifest, ...]
+    value: V
     asked: set[str] = field(default_factory=set[str])
+
+
+class Shown(Generic[V]):
+    """What resources were read as, by URN: once for all rules.
+
+    The engine asks every rule about a resource in turn. A rule that asks again is asked about new
+    inputs, so then they are read anew.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing shown."""
+        self._lock = threading.Lock()
+        self._entries: dict[str, _Entry[V]] = {}
+
+    def read(self, urn: str, rule: str, read: Callable[[], V]) -> V:
+        """Return what a resource reads as, for a rule."""
+        with self._lock:
+            entry = self._entries.get(urn)
+            if entry is None or rule in entry.asked:
+                entry = self._entries[urn] = _Entry(read())
+            entry.asked.add(rule)
+            return entry.value
+
+    def shown(self, urn: str) -> V | None:
+        """Return what a resource was read as before."""
+        with self._lock:
+            entry = self._entries.get(urn)
+            return None if entry is None else entry.value
 
 
 class Session:
@@ -30,7 +61,8 @@ class Session:
         self.settings = Agreements()
         self.today = today
         self._lock = threading.Lock()
-        self._shown: dict[str, _Shown] = {}
+        self.manifests = Shown[tuple[Manifest, ...]]()
+        self.aws = Shown[AwsResource]()
         self._notes: dict[str, list[str]] = {}
 
     def configure(self, configuration: Mapping[str, str]) -> None:
@@ -44,27 +76,6 @@ class Session:
             self.settings,
             agreements.of_config(rule, config, self.today) if config else Agreements(),
         )
-
-    def read(
-        self, urn: str, rule: str, read: Callable[[], tuple[Manifest, ...]]
-    ) -> tuple[Manifest, ...]:
-        """Return a resource's manifests, read once for all rules.
-
-        The engine asks every rule about a resource in turn. A rule that asks again is asked about
-        new inputs, so then they are read anew.
-        """
-        with self._lock:
-            shown = self._shown.get(urn)
-            if shown is None or rule in shown.asked:
-                shown = self._shown[urn] = _Shown(read())
-            shown.asked.add(rule)
-            return shown.manifests
-
-    def shown(self, urn: str) -> tuple[Manifest, ...] | None:
-        """Return what the engine showed of a resource before."""
-        with self._lock:
-            shown = self._shown.get(urn)
-            return None if shown is None else shown.manifests
 
     def note(self, key: str, text: str) -> None:
         """Keep something to be shown as advice."""

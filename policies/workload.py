@@ -142,6 +142,8 @@ class Container:
     def inherits(self) -> bool:
         """Whether KServe adds what is absent here, from a runtime or a base configuration."""
         merged = self.pod.manifest.is_kind("LLMInferenceService")
+        if self.pod.manifest.completed:
+            return False
         return merged or self.pod.found.model is self.node
 
     def environment(self) -> dict[str, str]:

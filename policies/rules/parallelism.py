@@ -8,11 +8,11 @@ from pydantic import ValidationError
 
 from policies import knowledge
 from policies.context import Context, is_house
-from policies.engine import Invocation, invocation
+from policies.engine import Invocation, invocation, variables
 from policies.finding import Breach, Severity
 from policies.replica import Replica, arguments, replica
 from policies.rule import Weight, rule
-from policies.workload import Container
+from policies.workload import Container, pods_of
 
 if TYPE_CHECKING:
     from models.architecture import Architecture
@@ -58,13 +58,14 @@ def match_gpus(container: Container, context: Context) -> Iterator[Breach]:
     path = container.node["args"].path
     said = "1 GPU" if gpus == 1 else f"{gpus} GPUs"
     resources = said if group == 1 else f"{said} in each of {group} pods"
-    if ranks > gpus * group and not several and not _uses_ray(asked):
+    there = _in_group(container, gpus, group)
+    if ranks > there and not several and not _may_be_elsewhere(asked, group):
         yield Breach(
             path,
             f"container {container.called} has {_product(asked)} = {_counted(ranks)}, its pod "
             f"{resources}",
         )
-    elif in_pod < gpus and ranks < gpus * group and not _is_open(found, several=several):
+    elif in_pod < gpus and ranks < there and not _is_open(found, several=several):
         own = context.pulumi or is_house(container.pod.namespace)
         nvidia = all(name.startswith("nvidia.com/") for name in container.accelerators())
         yield Breach(
@@ -117,6 +118,22 @@ def _group(container: Container) -> int | None:
         return None if worker else 1
     known = ("Deployment", "StatefulSet", "DaemonSet", "Pod", "ReplicaSet", "Job", "CronJob")
     return 1 if manifest.is_kind(*known) else None
+
+
+def _in_group(container: Container, gpus: int, group: int) -> int:
+    """Return the GPUs of all pods of a replica; workers of a group may have others than it."""
+    if group == 1:
+        return gpus
+    workers = [each for each in pods_of(container.pod.manifest) if each.follows]
+    own = sum(each.gpus() for pod in workers[:1] for each in pod.containers())
+    return gpus + (group - 1) * (own if workers else gpus)
+
+
+def _may_be_elsewhere(asked: Replica, group: int) -> bool:
+    """Whether Ray may have GPUs that nothing here shows; a group's cluster is the group itself."""
+    if not _uses_ray(asked):
+        return False
+    return group == 1 or "RAY_ADDRESS" in variables(asked.found.container)
 
 
 def _is_open(found: Invocation, *, several: bool) -> bool:

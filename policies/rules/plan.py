@@ -15,7 +15,6 @@ from policies.nodes import Node
 from policies.rule import Weight, rule
 
 PLAN_TYPE: Final = "triplane:plan:Plan"
-_CENT: Final = 0.01
 FITS: Final = "fits"
 UNKNOWN: Final = "unknown"
 """Verdicts of the memory model (`models.memory.Verdict`), which takes long to import."""
@@ -162,11 +161,11 @@ def memory(plan: PlanView, context: Context) -> Iterator[Breach]:
 @rule(
     "plan-totals",
     "The plan's totals are those of its models.",
-    remedy="compute totals from the models (models/resolve.py does)",
-    tags=("plan", "cost"),
+    remedy="compute totals from the models (models/budgets.py does)",
+    tags=("plan",),
 )
 def totals(plan: PlanView, context: Context) -> Iterator[Breach]:
-    """A bill or a GPU count that somebody typed in proves nothing."""
+    """A GPU count that somebody typed in proves nothing; the bill is `plan-bill`'s."""
     said = plan.body["totals"]
     for key, replicas in (("gpusMin", "replicasMin"), ("gpusMax", "replicasMax")):
         found = sum(
@@ -174,8 +173,3 @@ def totals(plan: PlanView, context: Context) -> Iterator[Breach]:
         )
         if not said[key].present or said[key].integer() != found:
             yield Breach(said[key].path, f"{key} is {said[key].text()}, the models take {found}")
-    low, high = said["usdPerHourMin"].number(), said["usdPerHourMax"].number()
-    if low is None or high is None:
-        yield Breach(said.path, "the bill is unknown: a node has no price", Severity.WARNING)
-    elif low > high + _CENT:
-        yield Breach(said.path, "usdPerHourMin is above usdPerHourMax")

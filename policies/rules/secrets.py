@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from models.secret_shapes import shape_of
 from policies.context import Context
 from policies.finding import Breach
 from policies.manifest import Manifest
@@ -20,16 +21,6 @@ _WORD_OF_TEXT: Final = re.compile(
 )
 """Tokens that a model reads and writes."""
 
-_SHAPES: Final = (
-    ("a Hugging Face token", re.compile(r"\bhf_[A-Za-z0-9]{20,}\b")),
-    ("an API key", re.compile(r"\bsk-[A-Za-z0-9_-]{20,}")),
-    ("an AWS access key", re.compile(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b")),
-    ("a GitHub token", re.compile(r"\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})")),
-    ("a Slack token", re.compile(r"\bxox[abposr]-[A-Za-z0-9-]{10,}")),
-    ("a private key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")),
-    ("a JSON web token", re.compile(r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}")),
-    ("a password in a URL", re.compile(r"://[^/\s:@$({]+:[^/\s@$({]{3,}@")),
-)
 _NO_SECRETS: Final = frozenset(
     {"true", "false", "none", "null", "empty", "dummy", "changeme", "placeholder", "not-needed"}
 )
@@ -52,11 +43,6 @@ def holds_secret(name: str, value: str) -> bool:
     if said.startswith(("/", "file:")) or re.fullmatch(r"[\d.]+", said):
         return False
     return is_secret_name(name)
-
-
-def shape_of(value: str) -> str | None:
-    """Return what a value is by its shape, whatever it is called."""
-    return next((what for what, shape in _SHAPES if shape.search(value)), None)
 
 
 @rule(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from models.memory import Arguments, Budget, BudgetRequest, Card
 
 _NVIDIA: Final = "nvidia.com/gpu"
+_SLICE: Final = "nvidia.com/mig-"
 _BYTES: Final = frozenset({"no-memory", "one-request"})
 _UNSURE_GIB: Final = 0.75
 _UNSURE_SHARE: Final = 0.02
@@ -41,12 +42,14 @@ _FP8_CACHE_SINCE: Final = (8, 9)
 )
 def fit_memory(container: Container, context: Context) -> Iterator[Breach]:
     """VLLM-04, 05, 09, 14, 15, PSTK-05, FB-13: what the engine says after it has loaded."""
-    if container.inherits or container.pod.follows or not _takes_whole_gpus(container):
+    if container.inherits or container.pod.follows or not _takes_gpus(container):
         return
     found = invocation(container, context)
     if found is None or not found.words:
         return
     asked = replica(found, context)
+    if not asked.place.cards and _takes_slices(container) and not _own(container, context):
+        return
     path = container.node["args"].path
     yield from _utilization(asked, path, context)
     if asked.missing or asked.model is None:
@@ -63,8 +66,14 @@ def fit_memory(container: Container, context: Context) -> Iterator[Breach]:
     yield from _of_cards(asked, path, context)
 
 
-def _takes_whole_gpus(container: Container) -> bool:
-    return set(container.accelerators()) == {_NVIDIA}
+def _takes_gpus(container: Container) -> bool:
+    return set(container.accelerators()) == {_NVIDIA} or _takes_slices(container)
+
+
+def _takes_slices(container: Container) -> bool:
+    """Whether the container takes MIG slices by their profile's name."""
+    names = list(container.accelerators())
+    return len(names) == 1 and names[0].startswith(_SLICE)
 
 
 def _own(container: Container, context: Context) -> bool:
@@ -173,6 +182,7 @@ def _request(
         arguments=given,
         minimum=None if card.rocm else contract.minimum_capability,
         quantization_names=dict(contract.quantization_names),
+        goldens=knowledge.goldens(asked.model or "", contract.version) if exact else None,
     )
     return request, note
 
@@ -216,6 +226,8 @@ def _terms(fit: "Budget") -> str:
         ("one request", fit.needed_kv_gib),
     )
     told = ", ".join(f"{name} {gib:.2f} GiB" for name, gib in figures if gib is not None)
+    if told and fit.sources.get("weights_gib") == "golden":
+        told += f", weights by the engine's own code ({fit.golden})"
     return f" ({told}, of {fit.requested_gib or 0.0:.2f} GiB asked for)" if told else ""
 
 

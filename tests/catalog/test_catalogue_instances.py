@@ -39,6 +39,10 @@ def test_a_machine_is_as_ec2_describes_it(ec2: dict[str, Any], name: str) -> Non
     assert ours.memory_gib == theirs["MemoryInfo"]["SizeInMiB"] / MIB_PER_GIB
     gpus = theirs.get("GpuInfo", {}).get("Gpus", [])
     assert ours.gpus == sum(gpu["Count"] for gpu in gpus)
+    network = theirs["NetworkInfo"]
+    assert ours.efa == network.get("EfaInfo", {}).get("MaximumEfaInterfaces", 0)
+    # A launch template has one interface a card.
+    assert ours.efa in (0, network["MaximumNetworkCards"])
 
 
 def test_a_machine_stands_beside_the_card_that_it_carries(ec2: dict[str, Any]) -> None:

@@ -15,6 +15,9 @@ from components.platform import Platform, PlatformArgs, RegionSecrets
 
 pytestmark = pytest.mark.mocks
 
+_SERVED: Final = ("v1", "v2", "v1alpha1", "v1beta1", "v1beta2")
+"""What the definitions that are looked at serve: every version that we write."""
+
 GOLDEN: Final = Path(__file__).with_name("dev.urns")
 
 
@@ -31,8 +34,10 @@ class Recorder(pulumi.runtime.Mocks):
         inputs = cast("dict[str, Any]", cast("Any", args).inputs)
         self.inputs[args.name] = inputs
         self.types[args.name] = args.typ
-        status = {"status": {"addresses": [{"value": "192.0.2.7"}]}}
-        return f"{args.name}-id", {**inputs, **status}
+        found: dict[str, Any] = {"status": {"addresses": [{"value": "192.0.2.7"}]}}
+        if args.typ.endswith(":CustomResourceDefinition"):
+            found["spec"] = {"versions": [{"name": name, "served": True} for name in _SERVED]}
+        return f"{args.name}-id", {**inputs, **found}
 
     def call(self, args: pulumi.runtime.MockCallArgs) -> tuple[dict[Any, Any], None]:
         message = f"the program calls {args.token}, and it should call nothing"
@@ -51,7 +56,7 @@ def build(
     made: list[Platform] = []
 
     def program() -> None:
-        args = PlatformArgs(plan=plan, secrets={"local": given}, seed_program="pass")
+        args = PlatformArgs(plan=plan, secrets={"local": given}, seed_program={"__main__.py": "pass"})
         made.append(Platform("triplane", args))
 
     # Untyped in the SDK; without it a failing assertion inside an apply would pass silently.
@@ -91,7 +96,8 @@ def test_every_kubernetes_object_has_a_fixed_name() -> None:
     objects = [n for n, t in recorder.types.items() if t.startswith("kubernetes:")]
     assert len(objects) > 25
     for name in objects:
-        assert recorder.inputs[name]["metadata"]["name"]
+        if not recorder.types[name].endswith(":CustomResourceDefinition"):
+            assert recorder.inputs[name]["metadata"]["name"]
 
 
 def test_no_secret_is_registered_where_none_is_given() -> None:
@@ -116,4 +122,5 @@ def test_credentials_reach_the_job_by_reference_only() -> None:
 
 def test_the_outputs_name_what_clients_need() -> None:
     _, platform = build()
-    assert sorted(platform.outputs) == ["catalogRevision", "environment", "regions", "totals"]
+    names = ["bill", "catalogRevision", "environment", "regions", "totals"]
+    assert sorted(platform.outputs) == names

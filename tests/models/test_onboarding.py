@@ -116,7 +116,7 @@ def test_cards_say_whether_the_model_fits_and_over_how_many() -> None:
     cards = [catalogue().accelerators[name] for name in ("a2000-12gb", "l4", "v100-16gb")]
     fits = card_fits(found.subject, cards, catalogue().engines["0.33.0"])
     assert [(fit.gpus, fit.verdict) for fit in fits[:2]] == [
-        (4, Verdict.FITS),
+        (2, Verdict.FITS),
         (1, Verdict.FITS),
     ]
     assert fits[2].verdict is Verdict.CANNOT_START

@@ -154,7 +154,8 @@ def test_a_priced_bill_is_held_against_its_bound() -> None:
             pool["node"] = {"vcpus": 8, "memory_gib": 32, "gpus": gpus, "usd_per_hour": 1.5}
 
     plan = dev_plan(change)
-    assert (plan.totals.usd_per_hour_min, plan.totals.usd_per_hour_max) == (4.5, 10.5)
+    # The edge pool's minimum is one node, but its two fixed replicas need two.
+    assert (plan.totals.usd_per_hour_min, plan.totals.usd_per_hour_max) == (6.0, 10.5)
 
     def bounded(settings: Settings) -> None:
         change(settings)
@@ -163,6 +164,13 @@ def test_a_priced_bill_is_held_against_its_bound() -> None:
     text = refusal(bounded)
     assert "10.50 USD per hour" in text
     assert "[plan-gpus] local" in text
+
+    def bounded_by_region(settings: Settings) -> None:
+        change(settings)
+        settings["budgets"] = {"usd_per_hour_per_region": {"local": 10.4}}
+
+    text = refusal(bounded_by_region)
+    assert "budgets.usd_per_hour_per_region.local: [plan-cost] local: the bill" in text
 
 
 def excepted(expires: str) -> Callable[[Settings], None]:

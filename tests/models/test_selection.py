@@ -268,7 +268,8 @@ def test_a_format_against_the_checkpoint_is_refused() -> None:
     [
         ("qwen3-8b", "h100-80gb", (1, 2, 4, 8)),
         ("qwen25-7b-instruct-awq", "h100-80gb", (1, 2, 4)),
-        ("qwen3-30b-a3b-fp8", "h100-80gb", (1, 2)),
+        ("qwen3-30b-a3b-fp8", "h100-80gb", (1, 2, 4, 8)),
+        ("qwen3-30b-a3b-fp8", "a100-80gb", (1, 2)),
         ("gemma3-1b-it", "h100-80gb", (1, 2, 4)),
         ("falcon-mamba-7b", "h100-80gb", (1, 2, 4, 8)),
     ],

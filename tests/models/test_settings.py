@@ -72,7 +72,6 @@ def test_replicas_beside_autoscaling_are_refused() -> None:
 
 
 NOT_YET: Final = [
-    ("operators", "managed", "installing operators"),
     ("control", {"delivery": "gitops"}, "GitOps delivery"),
     ("gateway", {"rate_limit": {"requests_per_second": 50}}, "rate limits"),
     ("gateway", {"api_keys_secret": "keys"}, "API keys"),
@@ -97,14 +96,25 @@ def test_a_setting_whose_component_does_not_exist_is_refused(
 @pytest.mark.parametrize(
     ("region", "what"),
     [
-        ({"storage": {"volumes": "longhorn"}}, "Longhorn"),
-        ({"storage": {"objects": {"kind": "minio", "bucket": "models"}}}, "MinIO"),
+        (
+            {
+                "fallback_providers": [
+                    {
+                        "name": "saas",
+                        "schema_name": "OpenAI",
+                        "hostname": "api.example.com",
+                        "model": "m",
+                        "api_key_secret": "key",
+                    }
+                ]
+            },
+            "fallback providers",
+        ),
     ],
 )
 def test_a_region_part_that_does_not_exist_is_refused(region: dict[str, Any], what: str) -> None:
     settings = dev()
-    for key, value in region.items():
-        settings["regions"][0][key] = {**settings["regions"][0][key], **value}
+    settings["regions"][0].update(region)
     assert what in problems(settings)
 
 

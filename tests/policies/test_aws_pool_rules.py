@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-import aws_lab
+import aws_rules_lab
 import pytest
 from aws_pools import eks_plan
 
@@ -66,9 +66,9 @@ def found(
     """Return what all AWS rules find at a group and what belongs to it."""
     shown: list[AwsResource] = [
         replace(each, ignore_changes=ignored) if each.name == "nodes" else each
-        for each in aws_lab.resources(stack)
+        for each in aws_rules_lab.resources(stack)
     ]
-    return aws_findings(shown, aws_lab.CONTEXT, LINKS)
+    return aws_findings(shown, aws_rules_lab.CONTEXT, LINKS)
 
 
 def broken(path: str, value: Any) -> dict[str, Json]:
@@ -163,9 +163,9 @@ def test_a_group_that_is_never_empty_needs_no_tags() -> None:
 
 
 def test_tags_of_another_group_do_not_count() -> None:
-    stack = aws_lab.resources(compliant())
+    stack = aws_rules_lab.resources(compliant())
     links = {key: urns for key, urns in LINKS.items() if key[0] != "tag-taint"}
-    findings = aws_findings(stack, aws_lab.CONTEXT, links)
+    findings = aws_findings(stack, aws_rules_lab.CONTEXT, links)
     assert EMPTY in {each.rule for each in findings}
 
 
@@ -231,9 +231,9 @@ def test_our_own_groups_are_clean() -> None:
             links[key, "autoscalingGroupName"] = ("nodes",)
         shown = [
             replace(each, ignore_changes=("scalingConfig.desiredSize",))
-            for each in aws_lab.resources(stack)
+            for each in aws_rules_lab.resources(stack)
         ]
-        assert aws_findings(shown, aws_lab.CONTEXT, links) == (), planned.pool.name
+        assert aws_findings(shown, aws_rules_lab.CONTEXT, links) == (), planned.pool.name
 
 
 def test_our_own_roles_are_clean() -> None:
@@ -260,5 +260,5 @@ def test_our_own_roles_are_clean() -> None:
         "assumeRolePolicy": iam.text(iam.machine_trust()),
     }
     assert len(stack) > 6
-    findings = aws_findings(aws_lab.resources(stack), aws_lab.CONTEXT)
+    findings = aws_findings(aws_rules_lab.resources(stack), aws_rules_lab.CONTEXT)
     assert findings == (), "\n".join(map(str, findings))

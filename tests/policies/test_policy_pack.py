@@ -19,7 +19,7 @@ from pulumi_policy import (
 from pulumi_policy import policy as sdk
 
 from policies.pack import policies
-from policies.registry import OBJECT_RULES, PLAN_RULES, STACK_RULES
+from policies.registry import AWS_RULES, AWS_STACK_RULES, OBJECT_RULES, PLAN_RULES, STACK_RULES
 from policies.rule import Rule
 from policies.sdk import watch_configuration
 from policies.session import Session
@@ -31,6 +31,8 @@ RULES: list[Rule[Any]] = [
     *(listed.rule for listed in OBJECT_RULES),
     *STACK_RULES,
     *PLAN_RULES,
+    *AWS_RULES,
+    *AWS_STACK_RULES,
 ]
 
 
@@ -38,7 +40,7 @@ def test_ids_are_unique_and_follow_one_grammar() -> None:
     """Exceptions, configuration and documentation refer to them."""
     ids = [rule.id for rule in RULES]
     assert len(set(ids)) == len(ids)
-    assert all(re.fullmatch(r"(k8s|plan)(-[a-z0-9]+)+", rule_id) for rule_id in ids)
+    assert all(re.fullmatch(r"(k8s|plan|aws)(-[a-z0-9]+)+", rule_id) for rule_id in ids)
 
 
 def test_every_rule_says_what_and_how_to_mend() -> None:

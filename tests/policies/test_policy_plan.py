@@ -25,7 +25,13 @@ def inputs() -> dict[str, Any]:
         "gpusPerNode": 2,
         "min": 1,
         "max": 2,
+        "usdPerHour": 0.9776,
+        "priceBasis": "on-demand list price",
     }
+    services = [
+        {"item": "eks_control_plane_standard", "count": 1, "usdPerHour": 0.1},
+        {"item": "nat_gateway", "count": 2, "usdPerHour": 0.045},
+    ]
     model: dict[str, Any] = {
         "name": "llama",
         "id": "meta-llama/Llama-3.1-8B-Instruct",
@@ -43,9 +49,23 @@ def inputs() -> dict[str, Any]:
     }
     return {
         "environment": "dev",
-        "regions": [{"name": "west", "pools": [pool]}],
+        "regions": [
+            {
+                "name": "west",
+                "awsRegion": "us-west-2",
+                "pools": [pool],
+                "services": services,
+                "cost": {"usdPerHourMin": 1.1676, "usdPerHourMax": 2.1452},
+            }
+        ],
         "models": [model],
-        "totals": {"gpusMin": 1, "gpusMax": 4, "usdPerHourMin": 1.0, "usdPerHourMax": 2.0},
+        "totals": {"gpusMin": 1, "gpusMax": 4, "usdPerHourMin": 1.1676, "usdPerHourMax": 2.1452},
+        "limits": {
+            "usdPerHour": 2.5,
+            "usdPerHourPerRegion": {"west": 2.2},
+            "gpusPerRegion": {"west": 4},
+        },
+        "bill": {"covers": ["nodes"], "excludes": ["storage"]},
     }
 
 
@@ -76,7 +96,21 @@ BROKEN: list[tuple[str, str, Any, str]] = [
     ("plan-status", "models.0.id", "unheard/of", "west/llama"),
     ("plan-totals", "totals.gpusMax", 3, "plan"),
     ("plan-totals", "totals.gpusMin", lab.ABSENT, "plan"),
-    ("plan-totals", "totals.usdPerHourMin", 3.0, "plan"),
+    ("plan-bill", "totals.usdPerHourMin", 1.0, "plan"),
+    ("plan-bill", "totals.usdPerHourMax", None, "plan"),
+    ("plan-bill", "regions.0.cost.usdPerHourMax", 1.5, "plan"),
+    ("plan-bill", "regions.0.cost", {}, "plan"),
+    ("plan-bill", "regions.0.pools.0.usdPerHour", 0.5, "plan"),
+    ("plan-bill", "regions.0.pools.0.usdPerHour", None, "plan"),
+    ("plan-bill", "regions.0.pools.0.instanceType", "p9.48xlarge", "plan"),
+    ("plan-bill", "regions.0.pools.0.min", 2, "plan"),
+    ("plan-bill", "regions.0.awsRegion", "eu-west-1", "plan"),
+    ("plan-bill", "regions.0.services.1.count", -3, "plan"),
+    ("plan-bill", "regions.0.services.0.usdPerHour", 0.01, "plan"),
+    ("plan-cost", "limits.usdPerHour", 2.1, "dev"),
+    ("plan-cost", "limits.usdPerHourPerRegion.west", 2.1, "west"),
+    ("plan-cost", "limits.usdPerHourPerRegion.east", 9.0, "east"),
+    ("plan-gpus", "limits.gpusPerRegion.west", 3, "west"),
 ]
 
 
@@ -85,7 +119,7 @@ def test_a_broken_plan_is_refused(rule: str, path: str, value: Any, label: str) 
     """Somebody else's program may register the component with whatever it likes."""
     changed = lab.broken(f"plan.{path}", value, {"plan": inputs()})["plan"]
     found = lab.refused(plan_findings(changed, CONTEXT), rule)
-    assert [each.object for each in found] == [label]
+    assert {each.object for each in found} == {label}
     assert all(each.message and each.remedy for each in found)
 
 
@@ -100,14 +134,63 @@ def test_the_same_model_twice_is_refused() -> None:
 def test_an_unknown_in_the_plan_is_never_waved_through(path: str) -> None:
     """The plan is plain values; an output among them is refused by the rules that read it."""
     changed = lab.broken(f"plan|{path}", SENTINELS[2], {"plan": inputs()})["plan"]
-    unread = ("accelerator", "instanceType", "min", "id", "serving", "engine", "environment")
-    unread = (*unread, "reasons")
+    unread = ("accelerator", "id", "serving", "engine", "reasons", "priceBasis")
+    unread = (*unread, "covers|0", "excludes|0")
     found = plan_findings(changed, CONTEXT)
-    if path.rsplit("|", 1)[-1] not in unread:
+    if not path.endswith(unread):
         assert any(each.severity is Severity.UNKNOWN for each in found)
+
+
+def unpriced(environment: str) -> dict[str, Any]:
+    """Return a plan of an existing cluster whose pool has no price, and that says so."""
+    changed = inputs()
+    region = changed["regions"][0]
+    region |= {"awsRegion": None, "services": []}
+    region["pools"][0]["usdPerHour"] = None
+    region["cost"] = {"usdPerHourMin": None, "usdPerHourMax": None}
+    changed["totals"] |= region["cost"]
+    changed["limits"] = {"usdPerHour": None, "usdPerHourPerRegion": {}, "gpusPerRegion": {}}
+    changed["environment"] = environment
+    return changed
 
 
 def test_an_unpriced_plan_is_told() -> None:
     """An unknown bill is not a small one."""
-    changed = lab.broken("plan.totals.usdPerHourMax", None, {"plan": inputs()})["plan"]
-    assert [each.severity for each in plan_findings(changed, CONTEXT)] == [Severity.WARNING]
+    found = plan_findings(unpriced("dev"), CONTEXT)
+    assert [(each.rule, each.severity) for each in found] == [("plan-bill", Severity.WARNING)]
+
+
+def test_an_unpriced_plan_passes_no_bound() -> None:
+    """The whole stack's, and its region's."""
+    changed = unpriced("dev")
+    changed["limits"] |= {"usdPerHour": 9.0, "usdPerHourPerRegion": {"west": 9.0}}
+    found = lab.refused(plan_findings(changed, CONTEXT), "plan-cost")
+    assert [each.object for each in found] == ["dev", "west"]
+
+
+def test_a_region_on_aws_pays_for_more_than_nodes() -> None:
+    """Leaving a line out makes the bill small."""
+    changed = inputs()
+    changed["regions"][0]["services"] = []
+    said = {"usdPerHourMin": 0.9776, "usdPerHourMax": 1.9552}
+    changed["regions"][0]["cost"] = said
+    changed["totals"] |= said
+    found = lab.refused(plan_findings(changed, CONTEXT), "plan-bill")
+    assert {each.path for each in found} == {"regions[0].services"}
+
+
+def test_an_unpriced_plan_is_refused_in_prod() -> None:
+    """Without any bound set: prod's bill is always known."""
+    found = lab.refused(plan_findings(unpriced("prod"), CONTEXT), "plan-cost")
+    assert [each.object for each in found] == ["prod"]
+
+
+def test_the_minimum_counts_the_nodes_that_replicas_need() -> None:
+    """A pool of minimum 0 under two replicas of two GPUs costs two nodes."""
+    changed = inputs()
+    changed["regions"][0]["pools"][0]["min"] = 0
+    changed["models"][0] |= {"replicasMin": 2, "replicasMax": 2, "gpusPerReplica": 2}
+    changed["totals"] |= {"gpusMin": 4, "usdPerHourMin": 2.1452}
+    assert lab.refused(plan_findings(changed, CONTEXT), "plan-bill")
+    changed["regions"][0]["cost"]["usdPerHourMin"] = 2.1452
+    assert plan_findings(changed, CONTEXT) == ()

@@ -11,6 +11,9 @@ from models.plan import PlannedModel
 pytestmark = pytest.mark.pure
 
 
+PROGRAM = {"__main__.py": "a"}
+
+
 def awq() -> PlannedModel:
     """Return the fixed model of dev."""
     return dev_plan().regions[0].models[0]
@@ -161,7 +164,7 @@ def test_the_monitor_selects_the_service_by_its_named_port() -> None:
 
 def test_the_seeding_job_pins_model_revision_and_source() -> None:
     region = dev_plan().regions[0]
-    spec = cast("dict[str, Any]", storage.seed_job(region, qwen(), "program"))
+    spec = cast("dict[str, Any]", storage.seed_job(region, qwen(), PROGRAM, None))
     (found,) = spec["template"]["spec"]["containers"]
     variables = {each["name"]: each.get("value") for each in found["env"]}
     revision = qwen().entry.revision
@@ -173,9 +176,9 @@ def test_the_seeding_job_pins_model_revision_and_source() -> None:
 
 def test_a_new_revision_or_program_makes_a_new_job() -> None:
     """A Job's template cannot change."""
-    assert storage.seed_name(qwen(), "a") != storage.seed_name(qwen(), "b")
-    assert storage.seed_name(qwen(), "a") != storage.seed_name(awq(), "a")
-    assert len(storage.seed_name(qwen(), "a")) <= 63
+    assert storage.seed_name(qwen(), PROGRAM) != storage.seed_name(qwen(), {"__main__.py": "b"})
+    assert storage.seed_name(qwen(), PROGRAM) != storage.seed_name(awq(), PROGRAM)
+    assert len(storage.seed_name(qwen(), PROGRAM)) <= 63
 
 
 def test_namespaces_are_restricted_and_closed() -> None:
