@@ -13,6 +13,9 @@ CODE := __main__.py models catalog components policies cli sandbox benchmarks go
 STACK = $(BIN)/python -m sandbox.stack
 PYTEST = $(BIN)/python -m pytest
 
+# SANDBOX=1 plays AWS and every existing cluster, so that staging and prod run offline too.
+export SANDBOX ?=
+
 .PHONY: help setup toolchain up down preview render test bench bench-memory goldens plots check fmt format-check lint type fast lock clean
 
 help: ## list the targets
@@ -33,8 +36,8 @@ toolchain: setup ## build the engine, the provider and the control plane (cached
 up: setup ## bring the stack up on the embedded control plane and print its outputs
 	@$(STACK) up --env $(ENV)
 
-down: setup ## destroy the stack and remove its control plane
-	@$(STACK) down --env $(ENV)
+down: setup ## destroy the stack and remove its control plane (PURGE=1: without destroying it)
+	@$(STACK) down --env $(ENV) $(if $(PURGE),--purge)
 
 preview: setup ## preview the stack
 	@$(STACK) preview --env $(ENV)

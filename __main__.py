@@ -9,6 +9,7 @@ import yaml
 
 from catalog.loader import load, program
 from components.platform import Platform, PlatformArgs, RegionSecrets
+from components.stack_secrets import stored
 from models.notices import Notice
 from models.plan import PlannedRegion
 from models.problems import ProblemsError
@@ -38,13 +39,14 @@ def secrets(config: pulumi.Config, region: PlannedRegion, *, rendering: bool) ->
         return RegionSecrets()
     keys = None
     if region.settings.storage.objects.credentials is Credentials.CONFIG:
-        found = config.require_secret_object(f"{region.name}-object-store")
+        found = stored(config, f"{region.name}-object-store")
         keys = {
             "AWS_ACCESS_KEY_ID": found.apply(lambda keys: str(keys["access_key_id"])),
             "AWS_SECRET_ACCESS_KEY": found.apply(lambda keys: str(keys["secret_access_key"])),
         }
+    values = {name: stored(config, key) for name, key in region.config_keys.items()}
     file = None if region.context is None else kubeconfig(region.context)
-    return RegionSecrets(kubeconfig=file, object_store=keys)
+    return RegionSecrets(kubeconfig=file, object_store=keys, values=values)
 
 
 def say(notice: Notice) -> None:

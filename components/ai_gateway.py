@@ -21,9 +21,13 @@ class AiGatewayArgs:
 
 
 class AiGateway(pulumi.ComponentResource):
-    """Class, Gateway and the limits towards clients. `url` has no trailing slash."""
+    """Class, Gateway and the limits towards clients.
+
+    `url` is for clients, without a trailing slash; `address` is where the gateway itself answers.
+    """
 
     url: Output[str]
+    address: Output[str]
 
     def __init__(self, name: str, args: AiGatewayArgs, opts: ResourceOptions | None = None) -> None:
         """Register the gateway; it is done when it is programmed."""
@@ -55,14 +59,12 @@ class AiGateway(pulumi.ComponentResource):
             opts=ResourceOptions(parent=self, depends_on=[gateway]),
         )
         scheme = "https" if args.options.tls_secret is not None else "http"
-        host = _host(args, gateway.status)
-        self.url = Output.concat(scheme, "://", host)
+        self.address = _address(args, gateway.status)
+        self.url = Output.concat(scheme, "://", args.options.hostname or self.address)
         self.register_outputs({"url": self.url})
 
 
-def _host(args: AiGatewayArgs, status: Output[Status]) -> Output[str]:
-    if args.options.hostname is not None:
-        return Output.from_input(args.options.hostname)
+def _address(args: AiGatewayArgs, status: Output[Status]) -> Output[str]:
     if args.rendering:
         return Output.from_input("gateway.invalid")
     return status.apply(lambda found: str(found["addresses"][0]["value"]))

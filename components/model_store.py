@@ -1,6 +1,6 @@
 """`ModelStore`: the volume that every engine of a region reads, and the Jobs that seed it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import pulumi
@@ -9,31 +9,36 @@ from pulumi_kubernetes.batch.v1 import Job
 from pulumi_kubernetes.core.v1 import ConfigMap, PersistentVolumeClaim, Secret
 from pulumi_kubernetes.storage.v1 import StorageClass
 
+from components.guard import guarded
 from components.render import storage as render
 from components.render.common import metadata
-from models.names import MODELS_NAMESPACE, MODELS_VOLUME, OBJECT_STORE_SECRET
+from models.names import MODELS_CLAIM, MODELS_NAMESPACE, MODELS_VOLUME, OBJECT_STORE_SECRET
 from models.plan import PlannedRegion
 from models.regions import VolumeBackend
+from models.storage_plan import LOCAL_PATH_CLASS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelStoreArgs:
     """What to seed, with what.
 
-    `program` is the seeding program's text; `credentials` the object store's keys (secret), None
-    where the pod's identity is enough or where manifests are only rendered. `replaceable` is true
-    where the settings accept that the volume is lost.
+    `program` is the seeding program's files by name; `credentials` the object store's keys
+    (secret), None where the pod's identity is enough or where manifests are only rendered.
+    `accepted` are the objects whose data may be lost in this change; `registry` is the image
+    mirror.
     """
 
     region: PlannedRegion
-    program: str
+    program: Mapping[str, str]
     credentials: Mapping[str, Input[str]] | None
-    replaceable: bool = False
+    accepted: Collection[str] = ()
+    registry: str | None = None
 
 
 class ModelStore(pulumi.ComponentResource):
     """A read-write-many claim and one seeding Job per model and revision."""
 
+    claim: PersistentVolumeClaim
     seeds: Mapping[str, Job]
 
     def __init__(
@@ -41,15 +46,15 @@ class ModelStore(pulumi.ComponentResource):
     ) -> None:
         """Register class, claim, program, credentials and Jobs."""
         super().__init__("triplane:storage:ModelStore", name, None, opts)
-        claim = self._claim(name, args)
+        self.claim = self._claim(name, args)
         program = ConfigMap(
             f"{name}-program",
             metadata=metadata(render.program_name(args.program), MODELS_NAMESPACE),
-            data={render.SEED_FILE: args.program},
+            data=dict(args.program),
             immutable=True,
             opts=ResourceOptions(parent=self),
         )
-        needed: list[pulumi.Resource] = [claim, program]
+        needed: list[pulumi.Resource] = [self.claim, program]
         if args.credentials is not None:
             needed.append(
                 Secret(
@@ -64,8 +69,14 @@ class ModelStore(pulumi.ComponentResource):
             model.name: Job(
                 f"{name}-seed-{model.name}",
                 metadata=metadata(render.seed_name(model, args.program), MODELS_NAMESPACE),
-                spec=render.seed_job(args.region, model, args.program),
-                opts=ResourceOptions(parent=self, depends_on=needed, custom_timeouts=deadline),
+                spec=render.seed_job(args.region, model, args.program, args.registry),
+                opts=ResourceOptions(
+                    parent=self,
+                    depends_on=needed,
+                    custom_timeouts=deadline,
+                    # On another volume there is nothing yet.
+                    replace_with=[self.claim],
+                ),
             )
             for model in args.region.models
         }
@@ -78,7 +89,7 @@ class ModelStore(pulumi.ComponentResource):
             needed.append(
                 StorageClass(
                     f"{name}-class",
-                    metadata=metadata(render.LOCAL_PATH_CLASS),
+                    metadata=metadata(LOCAL_PATH_CLASS),
                     provisioner=render.LOCAL_PATH_PROVISIONER,
                     reclaim_policy="Delete",
                     volume_binding_mode="Immediate",
@@ -90,5 +101,10 @@ class ModelStore(pulumi.ComponentResource):
             metadata=metadata(MODELS_VOLUME, MODELS_NAMESPACE),
             spec=render.claim(args.region),
             # Replacing it loses every seeded revision; the approval stands in the settings.
-            opts=ResourceOptions(parent=self, depends_on=needed, protect=not args.replaceable),
+            opts=ResourceOptions(
+                parent=self,
+                depends_on=needed,
+                protect=MODELS_CLAIM not in args.accepted,
+                hooks=guarded(name, MODELS_CLAIM, args.accepted),
+            ),
         )

@@ -8,8 +8,15 @@ from pulumi import Input, Output, ResourceOptions
 
 from components.plan import Plan, PlanArgs
 from components.region import Region, RegionArgs
+from components.suspension import suspend
 from models.plan import PlatformPlan
-from models.summary import model_outputs, totals_inputs
+from models.summary import (
+    bill_inputs,
+    capacity_outputs,
+    cost_inputs,
+    model_outputs,
+    totals_inputs,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,6 +25,8 @@ class RegionSecrets:
 
     kubeconfig: Input[str] | None = None
     object_store: Mapping[str, Input[str]] | None = None
+    values: Mapping[str, Output[Mapping[str, str]]] | None = None
+    """What secret stack settings hold, by the name of the secret."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +35,7 @@ class PlatformArgs:
 
     plan: PlatformPlan
     secrets: Mapping[str, RegionSecrets]
-    seed_program: str
+    seed_program: Mapping[str, str]
     render_to: str | None = None
 
 
@@ -51,16 +60,24 @@ class Platform(pulumi.ComponentResource):
                     seed_program=args.seed_program,
                     kubeconfig=secrets.kubeconfig,
                     credentials=secrets.object_store,
+                    secret_values=secrets.values,
                     render_to=render_to,
                 ),
-                # Nothing of a region may be looked at before the plan is.
-                ResourceOptions(parent=self, depends_on=[plan]),
+                ResourceOptions(
+                    parent=self,
+                    # Nothing of a region may be looked at before the plan is.
+                    depends_on=[plan],
+                    transformations=[suspend] if planned.settings.suspended else None,
+                ),
             )
             regions[planned.name] = {
                 "gatewayUrl": region.gateway_url,
-                "gatewayCa": None,
+                "gatewayCa": region.gateway_ca,
                 "grafanaUrl": args.plan.observability.grafana_url,
                 "kubeconfig": region.kubeconfig,
+                "suspended": planned.settings.suspended,
+                "cost": dict(cost_inputs(planned)),
+                "capacity": dict(capacity_outputs(planned)),
                 "models": [
                     {**facts, "endpoint": Output.concat(region.gateway_url, "/v1")}
                     for facts in model_outputs(planned)
@@ -71,5 +88,6 @@ class Platform(pulumi.ComponentResource):
             "catalogRevision": args.plan.catalogue_revision,
             "regions": regions,
             "totals": dict(totals_inputs(args.plan)),
+            "bill": dict(bill_inputs()),
         }
         self.register_outputs({})

@@ -5,7 +5,7 @@ is derived from its own `config.json`, which the entry carries, by `models/archi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
 
@@ -13,7 +13,10 @@ from pydantic import Field, JsonValue, PositiveInt
 
 from models.accelerators import Accelerator, InstanceType
 from models.base import UNRESOLVED, DnsLabel, Model
+from models.charts import Chart
 from models.contract import EngineContract, Image
+from models.sharing import slices_of
+from models.golden import Goldens, ModelGoldens
 
 
 class Status(StrEnum):
@@ -82,19 +85,29 @@ class Catalogue:
     instance_types: Mapping[str, InstanceType]
     engines: Mapping[str, EngineContract]
     images: Mapping[str, Image]
+    charts: Mapping[str, Chart]
     prices: Mapping[tuple[str, str], float]
     """USD per hour on demand by (instance type, cloud region)."""
+    goldens: Mapping[str, Goldens] = field(default_factory=dict[str, Goldens])
+    """What releases' own code said, by release; a model's are read when they are asked for."""
+
+    def goldens_of(self, model: CatalogueModel, release: str) -> ModelGoldens | None:
+        """Return what a release said of a model's very configuration, or None."""
+        held = self.goldens.get(release)
+        return None if held is None else held.of(model.entry.name, model.config)
 
     def accelerator_of(self, text: str) -> Accelerator | None:
         """Return the GPU that a name means: ours, its product label, or one of its aliases.
 
-        Case, spaces, dashes and underscores do not matter.
+        Case, spaces, dashes and underscores do not matter. A MIG slice has a name too, its card's
+        with the profile: h100-80gb-mig-3g-40gb.
         """
         wanted = plain_name(text)
         for accelerator in self.accelerators.values():
-            names = (accelerator.name, accelerator.product, *accelerator.aliases)
-            if any(plain_name(name) == wanted for name in names):
-                return accelerator
+            for card in (accelerator, *slices_of(accelerator)):
+                names = (card.name, card.product, *card.aliases)
+                if any(plain_name(name) == wanted for name in names):
+                    return card
         return None
 
 

@@ -13,12 +13,52 @@ MODELS_NAMESPACE: Final = "triplane-models"
 GATEWAY_NAMESPACE: Final = "triplane-gateway"
 """The Gateway, routes and backends."""
 
+OBSERVABILITY_NAMESPACE: Final = "triplane-observability"
+"""Prometheus, Alertmanager and Grafana."""
+
+NODE_NAMESPACE: Final = "triplane-node"
+"""The one privileged namespace of ours: what needs the host."""
+
+SWAP_OFF: Final = "swap-off"
+"""The DaemonSet that keeps swap off on nodes of an existing cluster."""
+
 GATEWAY: Final = "triplane"
 GATEWAY_CLASS: Final = "triplane"
 GATEWAY_CONTROLLER: Final = "gateway.envoyproxy.io/gatewayclass-controller"
+OBJECTS_NAMESPACE: Final = "triplane-objects"
+"""The MinIO tenant, where the region's object store is one."""
+
+TENANT: Final = "objects"
+TENANT_CONFIG_SECRET: Final = "objects-config"  # noqa: S105 - the name of a Secret, not a secret
+"""The file with the tenant's root keys."""
+
+TENANT_LABEL: Final = f"Tenant/{OBJECTS_NAMESPACE}/{TENANT}"
+"""How messages and `accept_data_loss` name the tenant with the weights."""
+
+GATEWAY_TLS_SECRET: Final = "gateway-tls"  # noqa: S105 - the name of a Secret, not a secret
+"""Certificate and key of the gateway's listener, unless `gateway.tls_secret` names another."""
+
+GATEWAY_CA_SECRET: Final = "gateway-ca"  # noqa: S105 - the name of a Secret, not a secret
+"""Whose `ca.crt` clients check the gateway with, where the authority is ours."""
+
+AUTHORITY: Final = "triplane-ca"
+"""The certificate authority of ours: Certificate, and the Secret with its key pair."""
+
+ISSUER: Final = "triplane"
+"""The ClusterIssuer that signs for the gateway."""
+
+CERT_MANAGER: Final = "cert-manager"
+EXTERNAL_SECRETS: Final = "external-secrets"
+"""Namespace and service account of the operator that is called so."""
+
 MODELS_VOLUME: Final = "models"
 MODELS_CLAIM: Final = f"PersistentVolumeClaim/{MODELS_NAMESPACE}/{MODELS_VOLUME}"
 """How messages and `accept_data_loss` name the volume with the weights."""
+
+CACHE_VOLUME: Final = "kv-cache"
+CACHE_CLAIM: Final = f"PersistentVolumeClaim/{MODELS_NAMESPACE}/{CACHE_VOLUME}"
+CACHE_MOUNT: Final = "/cache/kv"
+"""Where an engine finds its directory of the volume with KV caches."""
 
 MODELS_MOUNT: Final = "/models"
 SEED_PROGRAM: Final = "model-seed"

@@ -5,7 +5,7 @@ Typed for the whole platform, also where the component that acts on an option co
 """
 
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
@@ -33,6 +33,28 @@ class Operators(StrEnum):
 
     MANAGED = "managed"
     EXTERNAL = "external"
+
+
+_REGISTRY: Final = r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d+)?(/[a-z0-9]([a-z0-9._-]*[a-z0-9])?)*$"
+_CHARTS: Final = (
+    r"^((https|oci)://[^\s/@]+(/\S*)?|file:///\S+"
+    r"|http://(127\.0\.0\.1|localhost)(:\d+)?(/\S*)?)$"
+)
+
+
+class Mirror(Model):
+    """Where an air-gapped region reads images and charts from; None reads upstream's own places.
+
+    `registry` replaces the host of every image, the path stays: quay.io/jetstack/x becomes
+    `<registry>/jetstack/x`, and the official images of Docker Hub stay below `library/`. `charts`
+    holds every chart under upstream's name: a Helm repository (https://), an OCI folder (oci://),
+    or a directory of packed charts on the machine that runs the update (file://). docs/operators.md
+    says what a registry mirror covers.
+    """
+
+    registry: Annotated[str, Field(pattern=_REGISTRY)] | None = None
+    charts: Annotated[str, Field(pattern=_CHARTS)] | None = None
+    """Plain http is taken from this machine only: a chart is code that runs in the cluster."""
 
 
 class RateLimit(Model):
@@ -109,6 +131,7 @@ class Budgets(Model):
     """Bounds that a preview may not exceed at the autoscaling maximum."""
 
     usd_per_hour: PositiveFloat | None = None
+    usd_per_hour_per_region: dict[str, PositiveFloat] = Field(default_factory=dict)
     gpus_per_region: dict[str, PositiveInt] = Field(default_factory=dict)
 
 

@@ -8,23 +8,44 @@ from pydantic import Field
 from models.accelerators import Accelerator
 from models.base import Model
 from models.catalogue import ModelEntry
+from models.charts import Chart
 from models.contract import EngineContract, Image
+from models.costs import Bill
 from models.engine import EngineArguments, Environment
 from models.memory import Budget
 from models.notices import Notice
-from models.options import AutoscalingOptions, Gateway, Observability
+from models.options import (
+    AutoscalingOptions,
+    Budgets,
+    Gateway,
+    Mirror,
+    Observability,
+    Operators,
+)
 from models.regions import EksCluster, ExistingCluster, NodePool, Region
+from models.secrets import SecretUse
 from models.settings import Serving
+from models.sharing import gpu_resource
 from models.sizing import PodResources, Shape
 
 
 class PlannedPool(Model):
-    """A node pool with its machine's shape; `usd_per_hour` is one node's price, None unpriced."""
+    """A node pool with its machine's shape; `usd_per_hour` is one node's price, None unpriced.
+
+    `efa_interfaces` is how many EFA interfaces the machine takes. Where cards are shared,
+    `accelerator` is the slice, and the shape's GPUs are what the scheduler counts: slices, or turns.
+    """
 
     pool: NodePool
     shape: Shape
     accelerator: Accelerator | None
     usd_per_hour: float | None
+    efa_interfaces: int = 0
+
+    @property
+    def gpu_resource(self) -> str:
+        """The resource by which a pod asks for one card, or one share of a card."""
+        return gpu_resource(self.pool.sharing)
 
     @property
     def gpus_min(self) -> int:
@@ -74,8 +95,10 @@ class PlannedModel(Model):
 class PlannedRegion(Model):
     """One region, resolved.
 
+    `tenant_image` is what a MinIO tenant's servers run, None where the region makes no tenant.
     `volume_gib` is the size of the models' volume; `engine_port` is the port that every engine of
-    the region serves.
+    the region serves; `bill` is what it costs per hour. `gateway` are the gateway's options with
+    what the region adds (its certificate), `secrets` the Secrets taken from its source.
     """
 
     settings: Region
@@ -83,8 +106,12 @@ class PlannedRegion(Model):
     models: tuple[PlannedModel, ...]
     seed_pool: PlannedPool
     seed_image: Image
+    tenant_image: Image | None = None
     volume_gib: int
     engine_port: int
+    bill: Bill
+    gateway: Gateway = Gateway()
+    secrets: tuple[SecretUse, ...] = ()
 
     @property
     def name(self) -> str:
@@ -98,6 +125,17 @@ class PlannedRegion(Model):
         return cluster if isinstance(cluster, EksCluster) else None
 
     @property
+    def config_keys(self) -> dict[str, str]:
+        """The secret stack setting of each secret that is taken from one, by the secret's name."""
+        if self.settings.secrets.is_store:
+            return {}
+        return {use.name: use.remote for use in self.secrets}
+
+    def secrets_in(self, namespace: str) -> tuple[SecretUse, ...]:
+        """Return the Secrets of one namespace that come from the region's source."""
+        return tuple(use for use in self.secrets if use.namespace == namespace)
+
+    @property
     def context(self) -> str | None:
         """The context that names an existing cluster in the kubeconfig; None on EKS."""
         cluster = self.settings.cluster
@@ -105,7 +143,7 @@ class PlannedRegion(Model):
 
 
 class Totals(Model):
-    """GPUs taken by engines, and USD per hour of the nodes, at minimum and maximum.
+    """GPUs taken by engines, and the regions' bills (USD per hour), at minimum and maximum.
 
     `usd_per_hour_*` is None where a node in use has no price: an unknown bill is not a small one.
     """
@@ -117,7 +155,12 @@ class Totals(Model):
 
 
 class PlatformPlan(Model):
-    """Everything that one stack will create."""
+    """Everything that one stack will create.
+
+    `charts` are the catalogue's, by our name; `models/operators.py` says which of them a region
+    gets where `operators` is `managed`. `shell_image` has a shell and `swapoff`, for nodes whose swap
+    is to be off.
+    """
 
     environment: Environment
     catalogue_revision: str
@@ -125,6 +168,11 @@ class PlatformPlan(Model):
     gateway: Gateway
     autoscaling: AutoscalingOptions
     observability: Observability
+    operators: Operators = Operators.EXTERNAL
+    mirror: Mirror = Mirror()
+    charts: dict[str, Chart] = Field(default_factory=dict[str, Chart])
+    shell_image: Image | None = None
     totals: Totals
     notices: tuple[Notice, ...]
     accept_data_loss: tuple[str, ...] = ()
+    budgets: Budgets = Budgets()

@@ -65,7 +65,7 @@ def shown(value: object) -> str:
     return text[: _SHOWN_VALUE_CHARACTERS - 1] + "…"
 
 
-_UNION_TAGS = frozenset({"eks", "existing"})
+_UNION_TAGS = frozenset({"eks", "existing", "mig", "time-slicing"})
 """Pydantic names the chosen variant in a path; the settings have no such key."""
 
 _MENDS = {

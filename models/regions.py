@@ -1,12 +1,17 @@
 """A region: its cluster, node pools, storage and fallback providers, as the settings give them."""
 
-import ipaddress
 from enum import StrEnum
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from models.base import DnsLabel, Model
+from models.certificates import Certificates
+from models.eks import EksCluster
+from models.longhorn import Longhorn
+from models.minio import Minio
+from models.secrets import SecretSource
+from models.sharing import Sharing
 
 GPU_TAINT_KEY: Final = "nvidia.com/gpu"
 """Taint of every GPU pool: what does not ask for a GPU is kept off. The GPU operator's own
@@ -14,68 +19,6 @@ daemons tolerate this key whatever its value."""
 
 POOL_LABEL: Final = "triplane.dev/pool"
 """Node label that names the pool."""
-
-
-Cidr = Annotated[str, Field(pattern=r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$")]
-"""An IPv4 network such as 203.0.113.0/24."""
-
-
-class EksCluster(Model):
-    """An EKS cluster that the stack creates. `cidr` is the VPC's; `zones` are zone names.
-
-    The API is reachable from inside the VPC (`private_endpoint`) and from the networks of
-    `public_cidrs`, which is empty unless somebody says so. `admins` are ARNs of IAM roles that
-    administer the cluster; `log_retention_days` is how long control plane logs are kept.
-    `single_nat` trades a zone's independence for the price of one NAT gateway a zone.
-    """
-
-    kind: Literal["eks"]
-    aws_region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
-    version: Annotated[str, Field(pattern=r"^1\.\d{2}$")]
-    cidr: str
-    zones: Annotated[tuple[str, ...], Field(min_length=2)]
-    private_endpoint: bool = True
-    public_cidrs: tuple[Cidr, ...] = ()
-    admins: tuple[Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:role/\S+$")], ...] = ()
-    log_retention_days: PositiveInt = 90
-    single_nat: bool = False
-    domain: Annotated[str, Field(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$")] | None = None
-    """Route 53 hosted zone in which the gateway's hostname is registered; None registers none."""
-
-    @model_validator(mode="after")
-    def api_is_reachable(self) -> Self:
-        """A cluster whose API nobody can reach cannot even be given nodes."""
-        if not self.private_endpoint and not self.public_cidrs:
-            message = (
-                "private_endpoint is false and public_cidrs is empty, so nothing reaches the API; "
-                "set private_endpoint to true, or name the networks that may reach it"
-            )
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def cidr_is_a_private_network(self) -> Self:
-        """The VPC needs room for subnets by zone and role: a private /16 to /20."""
-        try:
-            network = ipaddress.IPv4Network(self.cidr)
-        except ValueError as error:
-            message = f"cidr {self.cidr!r} is not an IPv4 network ({error}); try 10.20.0.0/16"
-            raise ValueError(message) from None
-        if not network.is_private or not 16 <= network.prefixlen <= 20:
-            message = f"cidr {self.cidr!r} must be a private network of size /16 to /20"
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def zones_lie_in_the_region(self) -> Self:
-        """Zones are named after their region (us-east-1a)."""
-        foreign = [zone for zone in self.zones if not zone.startswith(self.aws_region)]
-        if foreign:
-            message = (
-                f"zones {foreign} are not in {self.aws_region}; zone names begin with the region"
-            )
-            raise ValueError(message)
-        return self
 
 
 class ExistingCluster(Model):
@@ -90,6 +33,10 @@ class ExistingCluster(Model):
 
 
 Cluster = Annotated[EksCluster | ExistingCluster, Field(discriminator="kind")]
+
+
+NodeName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
+"""The name of a Node object."""
 
 
 class TaintEffect(StrEnum):
@@ -109,11 +56,16 @@ class Taint(Model):
 
 
 class CapacityType(StrEnum):
-    """How the machines are bought."""
+    """How the machines are bought.
+
+    `reserved` takes them from an on-demand capacity reservation, `capacity-block` from a Capacity
+    Block for ML, which begins and ends at a date; both are named by `capacity_reservation`.
+    """
 
     ON_DEMAND = "on-demand"
     SPOT = "spot"
     RESERVED = "reserved"
+    CAPACITY_BLOCK = "capacity-block"
 
 
 class AmiFamily(StrEnum):
@@ -136,11 +88,28 @@ class NodeShape(Model):
     usd_per_hour: Annotated[float, Field(ge=0)] | None = None
 
 
+class GpuSoftware(StrEnum):
+    """What machines of a GPU pool bring of NVIDIA's software; the GPU operator adds the rest.
+
+    `host`: driver and container toolkit, as the NVIDIA images of EKS have them; `driver`: the
+    driver alone; `none`: neither.
+    """
+
+    HOST = "host"
+    DRIVER = "driver"
+    NONE = "none"
+
+
 class NodePool(Model):
     """Nodes of one shape. Exactly one of `instance_type` and `node` says which shape.
 
     `accelerator` is a name of `catalog/accelerators.yaml`, absent for a CPU pool. GPU pools carry
-    the taint `nvidia.com/gpu=present:NoSchedule` beside what `taints` adds.
+    the taint `nvidia.com/gpu=present:NoSchedule` beside what `taints` adds. `sharing` lets several
+    engines use one card.
+
+    For pools of an existing cluster: `gpu_software` is what the machines bring; `nodes` names
+    nodes that the stack labels and taints as the pool's (otherwise their owner does); `swap_off`
+    switches swap off on them.
 
     The rest is for pools that the stack makes on AWS: `ami` is the operating system, `disk_gib`
     the root volume, `zones` the zones used (None: all of the cluster's), `capacity_reservation` the
@@ -154,6 +123,10 @@ class NodePool(Model):
     min: Annotated[int, Field(ge=0)]
     max: PositiveInt
     taints: tuple[Taint, ...] = ()
+    sharing: Sharing | None = None
+    gpu_software: GpuSoftware = GpuSoftware.HOST
+    nodes: tuple[NodeName, ...] = ()
+    swap_off: bool = False
     capacity_type: CapacityType = CapacityType.ON_DEMAND
     ami: AmiFamily = AmiFamily.AL2023
     disk_gib: Annotated[int, Field(ge=20, le=16384)] = 200
@@ -164,10 +137,11 @@ class NodePool(Model):
     @model_validator(mode="after")
     def reservation_goes_with_reserved(self) -> Self:
         """A reservation that is not named is not used, and one that is named must be meant."""
-        if (self.capacity_reservation is not None) != (self.capacity_type is CapacityType.RESERVED):
+        reserving = (CapacityType.RESERVED, CapacityType.CAPACITY_BLOCK)
+        if (self.capacity_reservation is not None) != (self.capacity_type in reserving):
             message = (
-                f"pool {self.name!r}: capacity_type 'reserved' and capacity_reservation (cr-...) "
-                "go together; give both or neither"
+                f"pool {self.name!r}: capacity_type 'reserved' or 'capacity-block' and "
+                "capacity_reservation (cr-...) go together; give both or neither"
             )
             raise ValueError(message)
         return self
@@ -223,17 +197,30 @@ class Credentials(StrEnum):
 
     `pod-identity`: the pod's own identity (or a store that asks for none). `config`: the secret
     stack setting `triplane:<region>-object-store`, JSON with access_key_id and secret_access_key.
+    `secret-store`: the secret `object-store` of the region's `secrets`, with the same properties.
     """
 
     POD_IDENTITY = "pod-identity"
     CONFIG = "config"
+    SECRET_STORE = "secret-store"  # noqa: S105 - a kind, not a secret
+
+
+KeyArn = Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/\S+$")]
+"""The ARN of a KMS key."""
 
 
 class ObjectStore(Model):
     """An S3-compatible store with the models' weights below `prefix` in `bucket`.
 
     `endpoint` is the URL of any S3 endpoint other than AWS's own. `credentials` says where the
-    seeding Job gets its keys.
+    seeding Job gets its keys. `minio` is the tenant of kind `minio`, which the stack makes.
+    `path_style` puts the bucket into the path instead of the host name; None does so for every
+    store but AWS's. `ca_secret` names a Secret in `triplane-models` whose `ca.crt` the store's
+    certificate is checked with. With `require_checksums` a file that no checksum vouches for is
+    not published.
+
+    `create` says whether the stack makes the bucket (kind `s3`); None makes it on EKS. `key_arn`
+    is the KMS key of a bucket that exists already, where it has one of its own.
     """
 
     kind: ObjectStoreKind
@@ -242,6 +229,12 @@ class ObjectStore(Model):
     endpoint: Annotated[str, Field(pattern=r"^https?://[^\s/]+(:\d+)?$")] | None = None
     region: str = "us-east-1"
     credentials: Credentials = Credentials.POD_IDENTITY
+    minio: Minio | None = None
+    path_style: bool | None = None
+    ca_secret: DnsLabel | None = None
+    require_checksums: bool = False
+    create: bool | None = None
+    key_arn: KeyArn | None = None
 
     @model_validator(mode="after")
     def endpoint_is_given_where_it_is_needed(self) -> Self:
@@ -254,17 +247,55 @@ class ObjectStore(Model):
             raise ValueError(message)
         return self
 
+    @model_validator(mode="after")
+    def tenant_is_described_where_it_is_made(self) -> Self:
+        """A tenant needs pools and keys; other kinds have no use for either part."""
+        if (self.kind is ObjectStoreKind.MINIO) != (self.minio is not None):
+            message = (
+                f"kind {self.kind.value!r} and the key minio do not fit: kind 'minio' needs minio "
+                "(pools of servers and drives), every other kind takes none"
+            )
+            raise ValueError(message)
+        if self.kind is not ObjectStoreKind.MINIO:
+            return self
+        if self.endpoint is not None:
+            message = "kind 'minio' has its endpoint in the cluster; leave endpoint out"
+            raise ValueError(message)
+        if self.credentials is Credentials.POD_IDENTITY:
+            message = (
+                "kind 'minio' needs credentials 'config' (the secret stack setting "
+                "triplane:<region>-object-store) or 'secret-store': the tenant is started with them"
+            )
+            raise ValueError(message)
+        return self
+
+
+class Collect(StrEnum):
+    """What is removed from the models' volume once every engine runs its revision.
+
+    `revisions`: complete revisions of a placed model that are older than the one in use. `all`:
+    these, and the revisions of models that the region places no more.
+    """
+
+    OFF = "off"
+    REVISIONS = "revisions"
+    ALL = "all"
+
 
 class Storage(Model):
     """A region's storage. `storage_class` names an existing class; with `local-path` it is made.
 
     `capacity_gib` is the size of the models' volume; None sizes it from the models placed.
+    `longhorn` says how Longhorn keeps volumes. `collect` removes revisions that no engine of the
+    region names any more.
     """
 
     volumes: VolumeBackend
     storage_class: DnsLabel | None = None
     capacity_gib: PositiveInt | None = None
     objects: ObjectStore
+    longhorn: Longhorn = Longhorn()
+    collect: Collect = Collect.OFF
 
     @model_validator(mode="after")
     def existing_class_is_named(self) -> Self:
@@ -272,6 +303,34 @@ class Storage(Model):
         if self.volumes is VolumeBackend.EXISTING_CLASS and self.storage_class is None:
             message = (
                 "volumes 'existing-class' needs storage_class (kubectl get storageclass lists them)"
+            )
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def longhorn_is_used_where_it_is_described(self) -> Self:
+        """Longhorn's classes are made by the stack; without Longhorn its options do nothing."""
+        if self.volumes is VolumeBackend.LONGHORN and self.storage_class is not None:
+            message = (
+                "volumes 'longhorn' makes its own classes; leave storage_class out, or use volumes "
+                "'existing-class'"
+            )
+            raise ValueError(message)
+        if self.volumes is not VolumeBackend.LONGHORN and self.longhorn != Longhorn():
+            message = f"the key longhorn does nothing with volumes {self.volumes.value!r}; remove it"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def backups_leave_the_cluster(self) -> Self:
+        """A backup kept on the volumes that it is a backup of is none."""
+        backup = self.longhorn.backup
+        if backup is None or backup.bucket is not None:
+            return self
+        if self.objects.kind is ObjectStoreKind.MINIO:
+            message = (
+                "longhorn.backup would go to the tenant whose drives lie on Longhorn; name a bucket "
+                "outside the cluster (backup.bucket, backup.region)"
             )
             raise ValueError(message)
         return self
@@ -288,13 +347,19 @@ class FallbackProvider(Model):
 
 
 class Region(Model):
-    """One region: a worker cluster with its pools and storage."""
+    """One region: a worker cluster with its pools and storage.
+
+    `suspended`: what exists of the region stays as it is (docs/environments.md).
+    """
 
     name: Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]{0,18}[a-z0-9])?$")]
     cluster: Cluster
     pools: Annotated[tuple[NodePool, ...], Field(min_length=1)]
     storage: Storage
+    secrets: SecretSource = SecretSource()
+    certificates: Certificates = Certificates()
     fallback_providers: tuple[FallbackProvider, ...] = ()
+    suspended: bool = False
 
     @model_validator(mode="after")
     def pool_names_are_unique(self) -> Self:

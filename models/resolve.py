@@ -6,18 +6,27 @@ problem at once; a problem that a recorded exception excuses becomes a warning.
 
 import datetime
 
+from models.aws.buckets import bucket_problems
+from models.aws.checks import region_problems
+from models.aws.pools import pool_notices, pool_problems
+from models.budgets import budget_problems, region_bill, totals
 from models.catalogue import Catalogue
 from models.exceptions import excused, expired
 from models.findings import Findings
 from models.notices import Notice
-from models.plan import PlannedPool, PlannedRegion, PlatformPlan, Totals
+from models.plan import PlannedPool, PlannedRegion, PlatformPlan
 from models.problems import Problem, ProblemsError, shown
 from models.proofs import Demand, Supply, capacity_problems
 from models.regions import EksCluster, NodePool, Region
 from models.resolve_model import Deployment, resolve_model
+from models.resolve_operators import resolve_operators
+from models.resolve_sharing import node_problems, shared
+from models.resolve_storage import resolve_storage
+from models.secret_uses import region_gateway, secret_problems, secret_uses
 from models.settings import ModelSettings, Settings
 from models.sizing import Shape, volume_gib
 
+SHELL_IMAGE = "busybox"
 SEED_IMAGE = "seeding-job"
 """The name in `catalog/images.yaml` of the image that seeding Jobs run."""
 
@@ -35,8 +44,26 @@ def resolve(settings: Settings, catalogue: Catalogue, today: datetime.date) -> P
         for index, region in enumerate(settings.regions)
     ]
     whole = tuple(region for region in regions if region is not None)
-    totals = _totals(whole)
-    found.problems += _budget_problems(settings, whole, totals)
+    sums = totals(whole)
+    found.problems += budget_problems(settings, whole, sums)
+    found.problems += bucket_problems(settings.regions)
+    plan = PlatformPlan(
+        environment=settings.environment,
+        catalogue_revision=catalogue.revision,
+        regions=whole,
+        gateway=settings.gateway,
+        autoscaling=settings.autoscaling,
+        observability=settings.observability,
+        operators=settings.operators,
+        mirror=settings.mirror,
+        charts=dict(catalogue.charts),
+        shell_image=catalogue.images.get(SHELL_IMAGE),
+        totals=sums,
+        notices=(),
+        accept_data_loss=settings.accept_data_loss,
+        budgets=settings.budgets,
+    )
+    resolve_operators(plan, found)
     standing, waived = excused(found.problems, settings.exceptions, today)
     standing += expired(settings.exceptions, today, "exceptions")
     if standing:
@@ -45,17 +72,7 @@ def resolve(settings: Settings, catalogue: Catalogue, today: datetime.date) -> P
         Notice(path=problem.path, message=f"excused: {problem}", level="warning")
         for problem in waived
     ]
-    return PlatformPlan(
-        environment=settings.environment,
-        catalogue_revision=catalogue.revision,
-        regions=whole,
-        gateway=settings.gateway,
-        autoscaling=settings.autoscaling,
-        observability=settings.observability,
-        totals=totals,
-        notices=tuple(found.notices),
-        accept_data_loss=settings.accept_data_loss,
-    )
+    return plan.model_copy(update={"notices": tuple(found.notices)})
 
 
 def _region(
@@ -75,6 +92,7 @@ def _region(
             environment=settings.environment,
             pool=pools[model.pool],
             rollout_max_sec=settings.rollout.wait_max_sec,
+            registry=settings.mirror.registry,
         )
         for index, model in enumerate(settings.models)
         if _is_here(model, region) and model.pool in pools
@@ -82,6 +100,12 @@ def _region(
     models = [resolve_model(deployment, catalogue, found) for deployment in deployments]
     planned_models = tuple(model for model in models if model is not None)
     found.problems += _capacity(region, deployments, pools, path)
+    found.problems += region_problems(region, settings.gateway, path)
+    found.problems += secret_problems(region, path, settings.gateway)
+    if region.suspended:
+        text = f"region {region.name!r} is suspended: what exists of it stays as it is"
+        found.notices.append(Notice(path=f"{path}.suspended", message=text, level="warning"))
+    bill = region_bill(region, path, tuple(pools.values()), planned_models, catalogue.prices, found)
     seed_pool = _seed_pool(region, pools, path, found)
     image = catalogue.images.get(SEED_IMAGE)
     if image is None:
@@ -90,18 +114,24 @@ def _region(
         )
     if seed_pool is None or image is None:
         return None
-    ports = sorted({model.contract.port for model in planned_models})
-    size = region.storage.capacity_gib or volume_gib(
-        tuple(model.weight_bytes for model in planned_models)
+    weights = tuple(model.weight_bytes for model in planned_models)
+    tenant_image = resolve_storage(
+        region, path, tuple(pools.values()), weights, settings.environment, catalogue, found
     )
+    ports = sorted({model.contract.port for model in planned_models})
+    size = region.storage.capacity_gib or volume_gib(weights)
     return PlannedRegion(
         settings=region,
         pools=tuple(pools.values()),
         models=planned_models,
         seed_pool=seed_pool,
         seed_image=image,
+        tenant_image=tenant_image,
         volume_gib=size,
         engine_port=ports[0] if ports else 8000,
+        bill=bill,
+        gateway=region_gateway(region, settings.gateway),
+        secrets=secret_uses(region, settings.gateway, settings.environment.value),
     )
 
 
@@ -138,6 +168,8 @@ def _pool(
             )
         )
         return None
+    card, seen = shared(pool, path, accelerator, shape, found)
+    found.problems += node_problems(region, pool, path)
     price = _price(pool, region, catalogue)
     if price is None and isinstance(region.cluster, EksCluster):
         found.problems.append(
@@ -151,7 +183,16 @@ def _pool(
                 "take a type that has one",
             )
         )
-    return PlannedPool(pool=pool, shape=shape, accelerator=accelerator, usd_per_hour=price)
+    machine = catalogue.instance_types.get(pool.instance_type or "")
+    found.problems += pool_problems(region, pool, path, machine, accelerator)
+    found.notices += pool_notices(region, pool, path)
+    return PlannedPool(
+        pool=pool,
+        shape=seen,
+        accelerator=card,
+        usd_per_hour=price,
+        efa_interfaces=0 if machine is None else machine.efa,
+    )
 
 
 def _shape(pool: NodePool, path: str, catalogue: Catalogue, found: Findings) -> Shape | None:
@@ -218,65 +259,3 @@ def _capacity(
         if planned.shape.gpus > 0
     ]
     return capacity_problems(region.name, demands, supplies, path)
-
-
-def _totals(regions: tuple[PlannedRegion, ...]) -> Totals:
-    models = [model for region in regions for model in region.models]
-    pools = [pool for region in regions for pool in region.pools]
-    low = [(pool.usd_per_hour, pool.pool.min) for pool in pools]
-    high = [(pool.usd_per_hour, pool.pool.max) for pool in pools]
-    return Totals(
-        gpus_min=sum(model.replicas_min * model.gpus_per_replica for model in models),
-        gpus_max=sum(model.replicas_max * model.gpus_per_replica for model in models),
-        usd_per_hour_min=_bill(low),
-        usd_per_hour_max=_bill(high),
-    )
-
-
-def _bill(nodes: list[tuple[float | None, int]]) -> float | None:
-    """Return USD per hour of priced nodes, or None where any node in use has no price."""
-    total = 0.0
-    for price, count in nodes:
-        if count and price is None:
-            return None
-        total += (price or 0.0) * count
-    return round(total, 4)
-
-
-def _budget_problems(
-    settings: Settings, regions: tuple[PlannedRegion, ...], totals: Totals
-) -> list[Problem]:
-    problems: list[Problem] = []
-    limit = settings.budgets.usd_per_hour
-    bill = totals.usd_per_hour_max
-    if limit is not None and (bill is None or bill > limit):
-        problems.append(
-            Problem(
-                path="budgets.usd_per_hour",
-                rule="plan-cost",
-                object=settings.environment.value,
-                message="the bill at the maximum is unknown: a node has no price"
-                if bill is None
-                else "the bill at the maximum is above its bound",
-                value=None if bill is None else f"{bill:.2f} USD per hour",
-                allowed=f"{limit:.2f} USD per hour",
-                mend="give every pool a price (node.usd_per_hour or catalog/prices.yaml), lower a "
-                "pool's max, or raise the bound",
-            )
-        )
-    for region in regions:
-        gpus_limit = settings.budgets.gpus_per_region.get(region.name)
-        gpus = sum(model.replicas_max * model.gpus_per_replica for model in region.models)
-        if gpus_limit is not None and gpus > gpus_limit:
-            problems.append(
-                Problem(
-                    path="budgets.gpus_per_region",
-                    rule="plan-gpus",
-                    object=region.name,
-                    message="engines take more GPUs at the maximum than the region may have",
-                    value=str(gpus),
-                    allowed=str(gpus_limit),
-                    mend="lower replicas or autoscaling.max, or raise the bound",
-                )
-            )
-    return problems

@@ -4,6 +4,7 @@
 whose component does not exist yet is refused by `not_yet`, with that message, never ignored.
 """
 
+import json
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Final, Self
@@ -21,13 +22,15 @@ from models.options import (
     Control,
     Delivery,
     Gateway,
+    Mirror,
     Observability,
     Operators,
     Range,
     Rollout,
 )
 from models.problems import Problem, ProblemsError, from_validation, shown
-from models.regions import ObjectStoreKind, Region, VolumeBackend
+from models.regions import Region
+from models.secret_shapes import secrets_in_clear
 
 
 class Serving(StrEnum):
@@ -74,6 +77,7 @@ class Settings(Model):
     regions: Annotated[tuple[Region, ...], Field(min_length=1)]
     models: tuple[ModelSettings, ...]
     operators: Operators = Operators.EXTERNAL
+    mirror: Mirror = Mirror()
     control: Control = Control()
     gateway: Gateway = Gateway()
     autoscaling: AutoscalingOptions = AutoscalingOptions()
@@ -84,7 +88,8 @@ class Settings(Model):
     rollout: Rollout = Rollout()
     exceptions: tuple[RecordedException, ...] = ()
     accept_data_loss: tuple[str, ...] = ()
-    """Objects ("Kind/namespace/name") that hold data and may be replaced in this change."""
+    """What holds data and may be replaced in this change: objects ("Kind/namespace/name"), an EKS
+    region's cluster ("Cluster/<region>"), the bucket of its weights ("Bucket/<region>")."""
 
     @model_validator(mode="after")
     def region_names_are_unique(self) -> Self:
@@ -98,11 +103,6 @@ class Settings(Model):
 
 
 _NOT_YET: Final[tuple[tuple[str, str, Callable[[Settings], bool]], ...]] = (
-    (
-        "operators",
-        "installing operators (Helm releases)",
-        lambda s: s.operators is not Operators.EXTERNAL,
-    ),
     ("control.delivery", "GitOps delivery", lambda s: s.control.delivery is Delivery.GITOPS),
     ("control.cluster", "the control cluster", lambda s: s.control.cluster is not None),
     ("control.repository", "GitOps delivery", lambda s: s.control.repository is not None),
@@ -134,10 +134,6 @@ def not_yet(settings: Settings) -> list[Problem]:
 
 def _region_not_yet(region: Region, path: str) -> list[Problem]:
     found: list[Problem] = []
-    if region.storage.volumes is VolumeBackend.LONGHORN:
-        found.append(_missing(f"{path}.storage.volumes", "Longhorn"))
-    if region.storage.objects.kind is ObjectStoreKind.MINIO:
-        found.append(_missing(f"{path}.storage.objects.kind", "the MinIO tenant"))
     if region.fallback_providers:
         found.append(_missing(f"{path}.fallback_providers", "fallback providers"))
     return found
@@ -155,8 +151,11 @@ def parse(text: str) -> Settings:
     """Return the settings from JSON text.
 
     Raises `ProblemsError` with every problem found: shape, values, and settings whose component
-    does not exist yet.
+    does not exist yet. Texts that look like secrets are refused first and alone, since messages
+    about them would print them.
     """
+    if in_clear := _in_clear(text):
+        raise ProblemsError("settings triplane:platform", in_clear)
     try:
         settings = Settings.model_validate_json(text)
     except ValidationError as error:
@@ -165,6 +164,13 @@ def parse(text: str) -> Settings:
     if problems:
         raise ProblemsError("settings triplane:platform", problems)
     return settings
+
+
+def _in_clear(text: str) -> list[Problem]:
+    try:
+        return list(secrets_in_clear(json.loads(text)))
+    except ValueError:
+        return []
 
 
 def _names(settings: Settings) -> list[Problem]:
@@ -193,9 +199,13 @@ def _names(settings: Settings) -> list[Problem]:
                     )
                 )
             placed.add((name, model.model))
-    for name in settings.budgets.gpus_per_region:
-        if name not in regions:
-            problems.append(_unknown("budgets.gpus_per_region", "region", name, list(regions)))
+    bounds = settings.budgets
+    for key, named in (
+        ("gpus_per_region", bounds.gpus_per_region),
+        ("usd_per_hour_per_region", bounds.usd_per_hour_per_region),
+    ):
+        for name in (each for each in named if each not in regions):
+            problems.append(_unknown(f"budgets.{key}", "region", name, list(regions)))
     return problems
 
 

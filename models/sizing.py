@@ -83,14 +83,20 @@ def volume_gib(weight_bytes: tuple[int, ...]) -> int:
 
 def pods_per_node(shape: Shape, resources: PodResources) -> int:
     """Return how many such pods one node holds, by GPU, CPU and memory after its reserve."""
-    reserved_gib = max(_RESERVED_MEMORY_MIN_GIB, shape.memory_gib * _RESERVED_MEMORY_SHARE)
+    free_cpu, free_memory_gib = free_of_node(shape)
     return min(
         shape.gpus // resources.gpus,
-        math.floor((shape.vcpus - _RESERVED_VCPUS) / resources.cpu),
-        math.floor((shape.memory_gib - reserved_gib) / resources.memory_gib),
+        math.floor(free_cpu / resources.cpu),
+        math.floor(free_memory_gib / resources.memory_gib),
     )
 
 
 def pool_gpus(pool: NodePool, shape: Shape) -> int:
     """Return the GPUs of a pool at its maximum size."""
     return pool.max * shape.gpus
+
+
+def free_of_node(shape: Shape) -> tuple[float, float]:
+    """Return the vCPUs and the host memory (GiB) that a node has left for pods."""
+    reserved_gib = max(_RESERVED_MEMORY_MIN_GIB, shape.memory_gib * _RESERVED_MEMORY_SHARE)
+    return shape.vcpus - _RESERVED_VCPUS, shape.memory_gib - reserved_gib

@@ -2,12 +2,17 @@
 
 from typing import TypedDict
 
+from models.costs import COVERS, EXCLUDES, Line
 from models.memory import Budget
 from models.plan import PlannedModel, PlannedPool, PlannedRegion, PlatformPlan
+from models.storage_summary import StorageInputs, storage_inputs
 
 
 class PoolInputs(TypedDict):
-    """A node pool as policies see it."""
+    """A node pool as policies see it.
+
+    `usdPerHour` is one node's price, null where it has none; `priceBasis` says what kind it is.
+    """
 
     name: str
     accelerator: str | None
@@ -15,13 +20,49 @@ class PoolInputs(TypedDict):
     gpusPerNode: int
     min: int
     max: int
+    usdPerHour: float | None
+    priceBasis: str
+
+
+class ServiceInputs(TypedDict):
+    """What a region is billed for beside its nodes: `count` of an item of catalog/prices.yaml."""
+
+    item: str
+    count: int
+    usdPerHour: float | None
+
+
+class CostInputs(TypedDict):
+    """A region's bill in USD per hour; null where a node that may be there has no price."""
+
+    usdPerHourMin: float | None
+    usdPerHourMax: float | None
 
 
 class RegionInputs(TypedDict):
-    """A region as policies see it."""
+    """A region as policies see it; `awsRegion` is null where the cluster exists already."""
 
     name: str
+    awsRegion: str | None
     pools: list[PoolInputs]
+    services: list[ServiceInputs]
+    cost: CostInputs
+    storage: StorageInputs
+
+
+class LimitsInputs(TypedDict):
+    """The stack's budgets: bounds at the maximum; null and absent keys bound nothing."""
+
+    usdPerHour: float | None
+    usdPerHourPerRegion: dict[str, float]
+    gpusPerRegion: dict[str, int]
+
+
+class BillInputs(TypedDict):
+    """What the figures of a bill have in them, and what not."""
+
+    covers: list[str]
+    excludes: list[str]
 
 
 class BudgetInputs(TypedDict):
@@ -70,19 +111,29 @@ class PlanInputs(TypedDict):
     regions: list[RegionInputs]
     models: list[ModelInputs]
     totals: TotalsInputs
+    limits: LimitsInputs
+    bill: BillInputs
 
 
 def plan_inputs(plan: PlatformPlan) -> PlanInputs:
     """Return the plan as plain values in the spelling of design section 10."""
     return {
         "environment": plan.environment.value,
-        "regions": [
-            {"name": region.name, "pools": [_pool(pool) for pool in region.pools]}
-            for region in plan.regions
-        ],
+        "regions": [_region(region) for region in plan.regions],
         "models": [_model(model) for region in plan.regions for model in region.models],
         "totals": totals_inputs(plan),
+        "limits": {
+            "usdPerHour": plan.budgets.usd_per_hour,
+            "usdPerHourPerRegion": dict(plan.budgets.usd_per_hour_per_region),
+            "gpusPerRegion": dict(plan.budgets.gpus_per_region),
+        },
+        "bill": bill_inputs(),
     }
+
+
+def bill_inputs() -> BillInputs:
+    """Return what bills cover, as the Plan component and the stack's outputs carry it."""
+    return {"covers": list(COVERS), "excludes": list(EXCLUDES)}
 
 
 def totals_inputs(plan: PlatformPlan) -> TotalsInputs:
@@ -95,14 +146,64 @@ def totals_inputs(plan: PlatformPlan) -> TotalsInputs:
     }
 
 
-def _pool(planned: PlannedPool) -> PoolInputs:
+def _region(region: PlannedRegion) -> RegionInputs:
+    lines = {line.what: line for line in region.bill.lines}
+    pools = {pool.pool.name for pool in region.pools}
+    return {
+        "name": region.name,
+        "awsRegion": None if region.eks is None else region.eks.aws_region,
+        "pools": [_pool(pool, lines[pool.pool.name]) for pool in region.pools],
+        "services": [
+            {"item": line.what, "count": line.count_max, "usdPerHour": line.usd_per_hour}
+            for line in region.bill.lines
+            if line.what not in pools
+        ],
+        "cost": cost_inputs(region),
+        "storage": storage_inputs(region),
+    }
+
+
+def cost_inputs(region: PlannedRegion) -> CostInputs:
+    """Return a region's bill, as the Plan component and the stack's outputs carry it."""
+    return {"usdPerHourMin": region.bill.usd_min, "usdPerHourMax": region.bill.usd_max}
+
+
+class CapacityOutputs(TypedDict):
+    """GPUs of one kind in a region: what engines take, and what the pools have at the maximum."""
+
+    gpusMin: int
+    gpusMax: int
+    gpusAvailable: int
+
+
+def capacity_outputs(region: PlannedRegion) -> dict[str, CapacityOutputs]:
+    """Return the region's GPUs by accelerator, over all pools that have it."""
+    found: dict[str, CapacityOutputs] = {}
+    for pool in region.pools:
+        if pool.accelerator is None:
+            continue
+        here = [model for model in region.models if model.pool.pool.name == pool.pool.name]
+        row = found.setdefault(
+            pool.accelerator.name, {"gpusMin": 0, "gpusMax": 0, "gpusAvailable": 0}
+        )
+        row["gpusMin"] += sum(model.replicas_min * model.gpus_per_replica for model in here)
+        row["gpusMax"] += sum(model.replicas_max * model.gpus_per_replica for model in here)
+        row["gpusAvailable"] += pool.gpus_max
+    return found
+
+
+def _pool(planned: PlannedPool, line: Line) -> PoolInputs:
     return {
         "name": planned.pool.name,
-        "accelerator": planned.pool.accelerator,
+        "accelerator": planned.pool.accelerator
+        if planned.accelerator is None or planned.pool.sharing is None
+        else planned.accelerator.name,
         "instanceType": planned.pool.instance_type,
         "gpusPerNode": planned.shape.gpus,
         "min": planned.pool.min,
         "max": planned.pool.max,
+        "usdPerHour": planned.usd_per_hour,
+        "priceBasis": line.basis,
     }
 
 

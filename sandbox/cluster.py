@@ -4,6 +4,7 @@ A sandbox is a name. Its data, ports, credentials and logs are kept under one fo
 project's tree, so that a stopped one starts again as it was and its kubeconfig stays valid.
 """
 
+import json
 import re
 import shutil
 import sys
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from sandbox import crd_apply, crds, locks, node_sync, pki, ports, toolchain
+from sandbox.controllers import accounts
+from sandbox.controllers.table import NAMES, wanted
 from sandbox.controlplane import PORT_ROLES, SERVICE_IP, START_ORDER, Plan
 from sandbox.errors import SandboxError
 from sandbox.kube import Api
@@ -26,6 +29,8 @@ __all__ = ["Sandbox", "SandboxError", "Status", "kubeconfig", "start", "status",
 
 _NAME: Final = re.compile(r"^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$")
 _NODE_LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+_CONTROLLERS_FILE: Final = "controllers.json"
+"""Which controllers were wanted at the last start: one that is not up is a fault, then."""
 _HEALTH_TIMEOUT_SEC: Final = 90.0
 _STOP_TIMEOUT_SEC: Final = 10.0
 
@@ -75,12 +80,14 @@ def start(
     *,
     crd_sets: Sequence[str] = crds.DEFAULT_SETS,
     tools: Toolchain | None = None,
+    aws_endpoint: str | None = None,
     say: Say = say_to_stderr,
 ) -> Sandbox:
     """Bring the sandbox `name` up as described, starting and changing only what differs.
 
-    Builds the toolchain if it is not in the cache, unless `tools` is given. Raises `SandboxError`
-    with the end of the log of the process that did not come up.
+    Builds the toolchain if it is not in the cache, unless `tools` is given. `aws_endpoint` is where
+    External Secrets finds a stand-in for AWS. Raises `SandboxError` with the end of the log of the
+    process that did not come up.
     """
     home = _home(name)
     tools = toolchain.ensure() if tools is None else tools
@@ -91,7 +98,14 @@ def start(
         chosen = ports.ensure(sandboxes_home(), home, PORT_ROLES)
         server = f"https://127.0.0.1:{chosen['kube-apiserver']}"
         keys = pki.ensure(home / "pki", server=server, service_ip=SERVICE_IP)
-        plan = Plan(home=home, tools=tools, pki=keys, ports=chosen)
+        plan = Plan(
+            home=home,
+            tools=tools,
+            pki=keys,
+            ports=chosen,
+            controllers=wanted(crd_sets),
+            aws_endpoint=aws_endpoint,
+        )
         started = _start_processes(plan, _supervisor(home))
         definitions = crds.resolve_all(crds.select(crds.read_lock(), crd_sets), say)
         api = _api(home, server, "admin")
@@ -99,6 +113,7 @@ def start(
             lambda: _api(home, server, "admin"), home / "crds.json", definitions
         )
         _start_one(plan, _supervisor(home), "standins", started)
+        _start_controllers(plan, api, started)
         node_sync.reconcile(api, node_specs, say)
         # Last, since the controller-manager takes seconds to come to it while we load the rest.
         _wait_for_default_account(api, _supervisor(home))
@@ -127,7 +142,8 @@ def stop(name: str, *, purge: bool = False, say: Say = say_to_stderr) -> None:
         return
     with locks.exclusive(home / "lock"):
         supervisor = _supervisor(home)
-        supervisor.stop([name for name in START_ORDER if name != "etcd"], _STOP_TIMEOUT_SEC)
+        rest = [name for name in (*START_ORDER, *NAMES) if name != "etcd"]
+        supervisor.stop(rest, _STOP_TIMEOUT_SEC)
         supervisor.stop(["etcd"], _STOP_TIMEOUT_SEC)
         if purge:
             shutil.rmtree(home)
@@ -138,7 +154,8 @@ def status(name: str) -> Status:
     """Tell which processes of `name` run."""
     home = _home(name)
     supervisor = _supervisor(home)
-    running = {process: supervisor.running(process) for process in START_ORDER}
+    names = (*START_ORDER, *_started_controllers(home))
+    running = {process: supervisor.running(process) for process in names}
     return Status(
         name=name,
         home=home,
@@ -187,6 +204,27 @@ def _start_processes(plan: Plan, supervisor: Supervisor) -> list[str]:
         _start_one(plan, supervisor, name, started)
     _wait_healthy(plan, supervisor, rest)
     return started
+
+
+def _start_controllers(plan: Plan, api: Api, started: list[str]) -> None:
+    """Start the controllers whose definitions are loaded; end those whose definitions are not."""
+    supervisor = _supervisor(plan.home)
+    names = [controller.name for controller in plan.controllers]
+    supervisor.stop([name for name in NAMES if name not in names], _STOP_TIMEOUT_SEC)
+    (plan.home / _CONTROLLERS_FILE).write_text(json.dumps(names))
+    for controller in plan.controllers:
+        folder = plan.controller_kubeconfig(controller.name).parent
+        accounts.ensure(api, controller, plan.server, plan.pki.path("ca.crt"), folder)
+    for name in names:
+        _start_one(plan, supervisor, name, started)
+    _wait_healthy(plan, supervisor, names)
+
+
+def _started_controllers(home: Path) -> list[str]:
+    try:
+        return json.loads((home / _CONTROLLERS_FILE).read_text())
+    except (OSError, ValueError):
+        return []
 
 
 def _start_one(plan: Plan, supervisor: Supervisor, name: str, started: list[str]) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sandbox.controllers.table import NAMES, Controller
 from sandbox.paths import PROJECT_ROOT
 from sandbox.pki import Pki
 from sandbox.processes import ProcessSpec
@@ -18,6 +19,7 @@ PORT_ROLES: Final = (
     "kube-controller-manager",
     "kube-scheduler",
     "kwok",
+    *NAMES,
 )
 SERVICE_RANGE: Final = "10.96.0.0/16"
 SERVICE_IP: Final = "10.96.0.1"
@@ -32,6 +34,19 @@ START_ORDER: Final = (
     "kwok",
     "standins",
 )
+"""What every sandbox runs; the controllers of `sandbox/controllers` come after, where wanted."""
+
+
+_NO_AWS: Final = {
+    # The stand-in takes any key; a user's own must not reach a controller of the sandbox.
+    "AWS_ACCESS_KEY_ID": "sandbox",
+    "AWS_SECRET_ACCESS_KEY": "sandbox",
+    "AWS_SESSION_TOKEN": "",
+    "AWS_PROFILE": "",
+    "AWS_CONFIG_FILE": "/dev/null",
+    "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +57,9 @@ class Plan:
     tools: Toolchain
     pki: Pki
     ports: Mapping[str, int]
+    controllers: tuple[Controller, ...] = ()
+    aws_endpoint: str | None = None
+    """Where External Secrets finds AWS; None where no stand-in for AWS runs."""
 
     @property
     def server(self) -> str:
@@ -50,7 +68,7 @@ class Plan:
 
     def health_url(self, name: str) -> str:
         """Return where the process `name` says whether it is well (etcd does not)."""
-        scheme = "http" if name == "kwok" else "https"
+        scheme = "http" if name in ("kwok", *NAMES) else "https"
         path = "readyz" if name == "kube-apiserver" else "healthz"
         return f"{scheme}://127.0.0.1:{self.ports[name]}/{path}"
 
@@ -63,6 +81,7 @@ class Plan:
             self._scheduler(),
             self._kwok(),
             self._standins(),
+            *(self._controller(controller) for controller in self.controllers),
         )
         return {spec.name: spec for spec in made}
 
@@ -189,6 +208,23 @@ class Plan:
         )
         configs = tuple(f"--config={stage}" for stage in stages)
         return ProcessSpec(name="kwok", argv=base.argv + configs, inputs=base.inputs)
+
+    def controller_kubeconfig(self, name: str) -> Path:
+        """Return the kubeconfig of a controller's service account."""
+        return self.home / "controllers" / f"{name}.kubeconfig"
+
+    def _controller(self, controller: Controller) -> ProcessSpec:
+        kubeconfig = self.controller_kubeconfig(controller.name)
+        flags = {
+            "kubeconfig": kubeconfig,
+            "health-address": f"127.0.0.1:{self.ports[controller.name]}",
+        }
+        if controller.reads_aws and self.aws_endpoint is not None:
+            flags["secrets-manager-endpoint"] = self.aws_endpoint
+        base = self._tool(controller.name, flags, kubeconfig)
+        return ProcessSpec(
+            name=base.name, argv=(*base.argv, *controller.flags), env=_NO_AWS, inputs=base.inputs
+        )
 
     def _standins(self) -> ProcessSpec:
         folder = PROJECT_ROOT / "sandbox"

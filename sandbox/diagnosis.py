@@ -1,14 +1,52 @@
-"""Why pods are not ready, in one line each, after an update that gave up waiting for them.
+"""Why pods, secrets and certificates are not ready, in one line each, after an update gave up.
 
-The provider's message counts replicas; the scheduler's and the kubelet's own words are in the
-pods' conditions and container states.
+The provider's message counts replicas or says that a condition did not come; the words of the
+scheduler, the kubelet and the controllers are in the objects' conditions.
 """
 
 import json
 import subprocess
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from sandbox.workspace import Workspace
+
+_WAITED_FOR: Final = (
+    "secretstores.external-secrets.io,externalsecrets.external-secrets.io",
+    "clusterissuers.cert-manager.io,issuers.cert-manager.io,certificates.cert-manager.io",
+)
+"""Kinds that an update waits for, by the CRD set that serves them: absent sets are passed over."""
+
+
+def unready_objects(workspace: Workspace, context: str) -> list[str]:
+    """Return a line for every store, secret, issuer and certificate that is not ready."""
+    lines: list[str] = []
+    for kinds in _WAITED_FOR:
+        command = [
+            str(workspace.toolchain.path("kubectl")),
+            *("--context", context, "get", kinds, "--all-namespaces", "-o", "json"),
+        ]
+        done = subprocess.run(
+            command, env=workspace.env(), capture_output=True, text=True, check=False, timeout=60
+        )
+        if done.returncode == 0:
+            found = cast("list[dict[str, Any]]", json.loads(done.stdout)["items"])
+            lines += [line for each in found if (line := explain_object(each)) is not None]
+    return lines
+
+
+def explain_object(found: dict[str, Any]) -> str | None:
+    """Return why an object with a condition Ready is not ready; None where it is."""
+    status: dict[str, Any] = found.get("status", {})
+    conditions: list[dict[str, Any]] = status.get("conditions", [])
+    ready = {each["type"]: each for each in conditions}.get("Ready")
+    if ready is not None and ready.get("status") == "True":
+        return None
+    metadata = found["metadata"]
+    name = "/".join(part for part in (metadata.get("namespace"), metadata["name"]) if part)
+    where = f"{found['kind']} {name}"
+    if ready is None:
+        return f"{where}: no controller has looked at it"
+    return f"{where}: {ready.get('reason')}: {ready.get('message')}"
 
 
 def unready_pods(workspace: Workspace, context: str) -> list[str]:

@@ -7,13 +7,15 @@ scheduler then says whether every pod finds its GPU.
 from collections.abc import Mapping
 from typing import Final
 
+from models.accelerators import Accelerator
 from models.catalogue import Catalogue
 from models.regions import POOL_LABEL, NodePool, Region
+from models.sharing import Mig, MigStrategy, TimeSlicing, gpu_resource, sharing_labels, slice_of
 from sandbox.errors import SandboxError
 from sandbox.nodes import GpuSpec, NodeSpec, Taint, TaintEffect
 
-_RESERVED_CPU_MILLI: Final = 500
-_RESERVED_MEMORY_SHARE: Final = 0.05
+RESERVED_CPU_MILLI: Final = 500
+RESERVED_MEMORY_SHARE: Final = 0.05
 """What a kubelet keeps: less than `models/sizing.py` leaves, which also counts daemons."""
 
 
@@ -32,8 +34,8 @@ def _node(pool: NodePool, index: int, catalogue: Catalogue) -> NodeSpec:
         cpu=vcpus,
         memory_mib=memory_mib,
         ephemeral_gib=200,
-        reserved_cpu_milli=_RESERVED_CPU_MILLI,
-        reserved_memory_mib=int(memory_mib * _RESERVED_MEMORY_SHARE),
+        reserved_cpu_milli=RESERVED_CPU_MILLI,
+        reserved_memory_mib=int(memory_mib * RESERVED_MEMORY_SHARE),
         gpu=_gpu(pool, gpus, catalogue),
         zone="simulated-a",
         region="simulated",
@@ -47,7 +49,7 @@ def _node(pool: NodePool, index: int, catalogue: Catalogue) -> NodeSpec:
 
 
 def _labels(pool: NodePool) -> Mapping[str, str]:
-    return {POOL_LABEL: pool.name}
+    return {POOL_LABEL: pool.name, **sharing_labels(pool.sharing)}
 
 
 def _shape(pool: NodePool, catalogue: Catalogue) -> tuple[int, float, int]:
@@ -67,9 +69,30 @@ def _gpu(pool: NodePool, gpus: int, catalogue: Catalogue) -> GpuSpec | None:
     if accelerator is None:
         message = f"pool {pool.name}: the catalogue has no accelerator {pool.accelerator!r}"
         raise SandboxError(message)
+    return _shared(pool, accelerator, gpus)
+
+
+def _shared(pool: NodePool, card: Accelerator, gpus: int) -> GpuSpec:
+    """Return the GPUs as the GPU operator's device plugin and feature discovery would show them."""
+    count, product = gpus, card.product
+    match pool.sharing:
+        case Mig(profile=name, strategy=strategy):
+            profile = next((each for each in card.mig_profiles if each.name == name), None)
+            if profile is None:
+                message = f"pool {pool.name}: {card.name} has no MIG profile {name!r} with a source"
+                raise SandboxError(message)
+            count *= profile.instances
+            if strategy is MigStrategy.SINGLE:
+                card = slice_of(card, profile)
+                product = card.product
+        case TimeSlicing(replicas=replicas):
+            count, product = count * replicas, f"{product}-SHARED"
+        case None:
+            pass
     return GpuSpec(
-        count=gpus,
-        product=accelerator.product,
-        memory_mib=round(accelerator.memory_gib * 1024),
-        compute=accelerator.compute_capability,
+        count=count,
+        product=product,
+        memory_mib=round(card.memory_gib * 1024),
+        compute=card.compute_capability,
+        resource=gpu_resource(pool.sharing),
     )

@@ -14,17 +14,20 @@ from typing import Any, Final, cast
 
 import psutil
 
+from sandbox.aws import repeats
 from sandbox.errors import SandboxError
 from sandbox.processes import kill_now
 from sandbox.workspace import Workspace
 
 _MANAGER: Final = "pulumi-kubernetes-"
 _KUBERNETES: Final = "kubernetes:"
+_AWS: Final = "aws:"
 
 
-def recover(workspace: Workspace) -> None:
+def recover(workspace: Workspace, repeated: Path | None = None) -> None:
     """Settle everything that a dead update of this stack left.
 
+    `repeated` is where the stand-in for AWS learns which creations were left open.
     Raises `SandboxError` while another update of the stack is alive.
     """
     locks = _locks(workspace)
@@ -37,6 +40,8 @@ def recover(workspace: Workspace) -> None:
         workspace.run(["cancel", "--yes", workspace.stack], quiet=True)
     state = _export(workspace)
     pending = _pending(state)
+    if repeated is not None:
+        repeats.write(repeated, {**repeats.read(repeated), **_open_on_aws(state, pending)})
     if pending:
         print(f"stack {workspace.stack}: {len(pending)} operations never finished; repeating them")
         for operation in pending:
@@ -98,6 +103,25 @@ def _forget(workspace: Workspace, state: dict[str, Any]) -> None:
         path.unlink()
 
 
+def _open_on_aws(
+    state: dict[str, Any], pending: list[dict[str, Any]]
+) -> dict[str, tuple[str, ...]]:
+    """Return the creations on AWS that never finished, with the ids known under the same URN.
+
+    The stand-in gives a creation that is repeated the answers of the first attempt again. The real
+    AWS does not: what has a unique name then exists already, what has none exists twice.
+    """
+    known: list[dict[str, Any]] = state["deployment"].get("resources") or []
+    urns = [
+        str(each["resource"]["urn"])
+        for each in pending
+        if each["type"] == "creating" and str(each["resource"]["type"]).startswith(_AWS)
+    ]
+    return {
+        urn: tuple(str(each.get("id", "")) for each in known if each["urn"] == urn) for urn in urns
+    }
+
+
 def _disown(workspace: Workspace, state: dict[str, Any], operation: dict[str, Any]) -> None:
     """Take an object's fields from the manager whose name the killed update never recorded.
 
@@ -129,7 +153,11 @@ def _context(state: dict[str, Any], resource: dict[str, Any]) -> str:
     urn = str(resource["provider"]).rsplit("::", 1)[0]
     for known in state["deployment"].get("resources", []):
         if known["urn"] == urn:
-            return str(known["inputs"]["context"])
+            inputs = known["inputs"]
+            if "context" in inputs:
+                return str(inputs["context"])
+            # An EKS region's identifier is its cluster's ARN; the sandbox's context is the name.
+            return str(inputs["clusterIdentifier"]).rpartition("/")[2]
     message = f"the state names no provider for {resource['urn']}"
     raise SandboxError(message)
 

@@ -60,6 +60,10 @@ class Workspace:
         _write_yaml(path, written)
         self.run(["stack", "select", "--create", self.stack], quiet=True)
 
+    def settings(self) -> dict[str, Any]:
+        """Return the stack's settings file as it stands here, secrets encrypted."""
+        return _read_yaml(self.project / f"Pulumi.{self.stack}.yaml")
+
     def env(self) -> dict[str, str]:
         """Return the environment of every pulumi command of this workspace."""
         env = self.toolchain.env()

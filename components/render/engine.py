@@ -150,7 +150,7 @@ def _container(model: PlannedModel) -> ContainerArgsDict:
                 "cpu": str(resources.cpu),
                 "memory": f"{resources.memory_gib}Gi",
                 "ephemeral-storage": f"{resources.scratch_gib}Gi",
-                "nvidia.com/gpu": str(resources.gpus),
+                model.pool.gpu_resource: str(resources.gpus),
             }
         ),
         "startup_probe": _probe(

@@ -21,17 +21,22 @@ _NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 
 
 def labels() -> dict[str, str]:
-    """Return a namespace's labels: Pod Security `restricted`, enforced, warned and audited.
+    """Return the labels of our own namespaces: Pod Security `restricted`.
 
     No mesh injection: an injected sidecar without equal requests and limits would take the pods
     their Guaranteed QoS class.
     """
+    return security_labels("restricted")
+
+
+def security_labels(level: str) -> dict[str, str]:
+    """Return a namespace's labels: its Pod Security level, enforced, warned and audited."""
     return {
         **MANAGED_BY,
-        "pod-security.kubernetes.io/enforce": "restricted",
+        "pod-security.kubernetes.io/enforce": level,
         "pod-security.kubernetes.io/enforce-version": "latest",
-        "pod-security.kubernetes.io/audit": "restricted",
-        "pod-security.kubernetes.io/warn": "restricted",
+        "pod-security.kubernetes.io/audit": level,
+        "pod-security.kubernetes.io/warn": level,
     }
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sandbox.kube import Object
-from sandbox.standins import ai_gateway, envoy, gateway, keda
+from sandbox.standins import ai_gateway, envoy, gateway, keda, minio
 from sandbox.standins.objects import Objects, name_of, namespace_of
 
 Evaluator = Callable[[Object, Objects], Object | None]
@@ -57,6 +57,8 @@ KINDS: Final[tuple[Kind, ...]] = (
         "apps/v1",
         {"Deployment": ("deployments", None), "StatefulSet": ("statefulsets", None)},
     ),
+    *_kinds("storage.k8s.io/v1", {"StorageClass": ("storageclasses", None)}),
+    *_kinds("minio.min.io/v2", {"Tenant": ("tenants", minio.tenant)}),
     *_kinds("autoscaling/v2", {"HorizontalPodAutoscaler": ("horizontalpodautoscalers", None)}),
     *_kinds("leaderworkerset.x-k8s.io/v1", {"LeaderWorkerSet": ("leaderworkersets", None)}),
     *_kinds("inference.networking.k8s.io/v1", {"InferencePool": ("inferencepools", None)}),

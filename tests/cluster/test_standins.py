@@ -1,5 +1,6 @@
 """Every stand-in says yes to a whole picture, and no to each way of breaking it."""
 
+import base64
 import copy
 from collections.abc import Callable
 from typing import Any
@@ -106,6 +107,25 @@ def _picture() -> list[Object]:
                 "triggers": [{"type": "prometheus", "metadata": metadata}],
             },
         ),
+        *_tenant(),
+    ]
+
+
+def _tenant() -> list[Object]:
+    """Return a MinIO tenant with what it needs."""
+    text = 'export MINIO_ROOT_USER="root"\nexport MINIO_ROOT_PASSWORD="password"\n'
+    template = {"spec": {"storageClassName": "drives"}}
+    pool = {"name": "p", "servers": 4, "volumesPerServer": 1, "volumeClaimTemplate": template}
+    spec: Object = {
+        "configuration": {"name": "root"},
+        "externalCertSecret": [{"name": "cert"}],
+        "pools": [pool],
+    }
+    encoded = base64.b64encode(text.encode()).decode()
+    return [
+        _object("v1", "Secret", "root", {}, data={"config.env": encoded}),
+        _object("storage.k8s.io/v1", "StorageClass", "drives", {}, space=""),
+        _object("minio.min.io/v2", "Tenant", "objects", spec),
     ]
 
 
@@ -123,6 +143,10 @@ def _evaluate(kind: str, objects: Objects) -> Object | None:
 
 def _all_conditions(status: Object) -> list[Object]:
     found: list[Object] = list(status.get("conditions", []))
+    if "currentState" in status:  # a Tenant has a state in the place of conditions
+        good = status["currentState"] == "Initialized"
+        message = status["healthMessage"]
+        found.append({"type": "State", "status": str(good), "message": message})
     for part in ("listeners", "parents", "ancestors"):
         for item in status.get(part, []):
             found += item["conditions"]
@@ -246,6 +270,17 @@ BROKEN: list[tuple[str, Callable[[Objects], None], str]] = [
     ("ScaledObject", _second("ScaledObject"), "ScaledObject llm/older scales the same target"),
     ("ScaledObject", _hpa, "HorizontalPodAutoscaler llm/mine scales the same target"),
     ("ScaledObject", _with("ScaledObject", minReplicaCount=5, maxReplicaCount=2), "is above"),
+    ("Tenant", _without("Secret", "root"), "Secret llm/root does not exist"),
+    ("Tenant", _empty_secret("root"), "sets no MINIO_ROOT_USER"),
+    ("Tenant", _without("Secret", "cert"), "Secret llm/cert does not exist"),
+    ("Tenant", _without("StorageClass", "drives"), "StorageClass drives does not exist"),
+    ("Tenant", _with("Tenant", pools=[]), "pools is empty"),
+    (
+        "Tenant",
+        _with("Tenant", pools=[{"name": "p", "servers": 3, "volumesPerServer": 7}]),
+        "make no erasure sets",
+    ),
+    ("Tenant", _second("Tenant"), "Tenant llm/older is in the same namespace"),
 ]
 
 

@@ -17,19 +17,19 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = ROOT / "catalog" / "programs" / "seed.py"
+PROGRAM = "catalog.programs.seed"
 MIB = 1024**2
 SLICE = 16 * 1024
 SECRET = "planted-secret-that-must-never-be-printed"
@@ -39,6 +39,16 @@ PATIENCE_SEC = 30.0
 def data(size: int, salt: int = 0) -> bytes:
     """Return bytes without repetition, so that a misplaced chunk cannot look right."""
     return random.Random(salt).randbytes(size)
+
+
+def tensors(size: int, salt: int = 0) -> bytes:
+    """Return a safetensors file of that many bytes: one tensor, named by the salt."""
+    length = 256  # of the header, padded with spaces as the format allows
+    name = f"weight{salt}"
+    span = [0, size - 8 - length]
+    entry = {"dtype": "U8", "shape": [span[1]], "data_offsets": span}
+    header = json.dumps({"__metadata__": {"format": "pt"}, name: entry}).encode().ljust(length)
+    return length.to_bytes(8, "little") + header + data(span[1], salt)
 
 
 def sums(files: Mapping[str, bytes]) -> bytes:
@@ -100,8 +110,31 @@ class Request:
         return range(int(first), int(last) + 1)
 
 
+@dataclass(frozen=True)
+class Fault:
+    """What happens to one answer with weights: `at` is a byte of its body.
+
+    `cut`: the connection ends there. `short`: the store says that there is no more. `wrong`: that
+    byte is another one. `busy`: the store asks to slow down. `kill`: the program is killed there.
+    """
+
+    kind: Literal["fine", "cut", "short", "wrong", "busy", "kill"]
+    at: int = 0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer on its way back; behind it, `then` is called and `hang_up` ends the connection."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    hang_up: bool = False
+    then: Callable[[], None] = lambda: None
+
+
 class Proxy:
-    """Forwards to the store; `rate`, `hold_after` and `answer` spoil what passes."""
+    """Forwards to the store; `rate`, `hold_after`, `answer` and `faults` spoil what passes."""
 
     def __init__(self, store: str) -> None:
         self.store = urlsplit(store)
@@ -112,6 +145,9 @@ class Proxy:
         """Total bytes of weights after which every answer of some size stops in the middle."""
         self.answer: Callable[[Request], tuple[int, bytes] | None] = lambda _: None
         """Answers in place of the store when it returns something."""
+        self.faults: list[Fault] = []
+        """What happens to the next answers with weights, one each."""
+        self.kill: Callable[[], None] = lambda: None
         self.held = threading.Event()
         self.released = threading.Event()
         self._lock = threading.Lock()
@@ -141,7 +177,27 @@ class Proxy:
         """Forget what was seen and let everything pass."""
         self.log.clear()
         self.rate = self.hold_after = None
+        self.faults = []
         self.released.set()
+
+    def spoiled(self, request: Request, answer: Answer) -> Answer:
+        """Return the store's answer as the next fault leaves it; only weights are spoiled."""
+        with self._lock:
+            fault = self.faults.pop(0) if request.asked and self.faults else Fault("fine")
+        body = answer.body
+        at = min(fault.at, max(0, len(body) - 1))
+        if fault.kind == "busy":
+            slow = b"<Error><Code>SlowDown</Code><Message>slow down</Message></Error>"
+            return Answer(503, {}, slow)
+        if fault.kind == "short":
+            kept = {k: v for k, v in answer.headers.items() if k.lower() != "content-length"}
+            return replace(answer, headers=kept, body=body[:at])
+        if fault.kind == "wrong" and body:
+            return replace(answer, body=body[:at] + bytes([body[at] ^ 1]) + body[at + 1 :])
+        if fault.kind in ("cut", "kill"):
+            cut = replace(answer, body=body[:at], hang_up=True)
+            return replace(cut, then=self.kill) if fault.kind == "kill" else cut
+        return answer
 
     def pass_on(self, request: Request, write: Callable[[bytes], object], body: bytes) -> None:
         """Write a body as slowly as the test wishes."""
@@ -184,7 +240,13 @@ class Proxy:
                 with contextlib.closing(store):
                     store.request(self.command, self.path, headers=dict(self.headers.items()))
                     answer = store.getresponse()
-                    self.reply(request, answer.status, dict(answer.getheaders()), answer.read())
+                    status, headers = answer.status, dict(answer.getheaders())
+                    spoiled = proxy.spoiled(request, Answer(status, headers, answer.read()))
+                    self.reply(request, spoiled.status, spoiled.headers, spoiled.body)
+                    spoiled.then()
+                    if spoiled.hang_up:
+                        self.close_connection = True
+                        self.connection.shutdown(socket.SHUT_RDWR)
 
             do_HEAD = do_GET
 
@@ -270,6 +332,7 @@ class Lab:
             "S3_ENDPOINT_URL": self.proxy.address,
             "PATH": os.environ["PATH"],
             "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": str(ROOT),
         }
 
     def upload(self, files: Mapping[str, bytes], prefix: str = "tiny/r1/") -> None:
@@ -292,7 +355,11 @@ class Lab:
         )
 
     def start(
-        self, env: Mapping[str, str] | None = None, *, file_size_limit: int | None = None
+        self,
+        env: Mapping[str, str] | None = None,
+        *,
+        file_size_limit: int | None = None,
+        arguments: Sequence[str] = (),
     ) -> Run:
         """Start the program; `env` changes variables, and an empty value removes one."""
         environment = {**self.environment, **(env or {})}
@@ -304,7 +371,7 @@ class Lab:
 
         run = Run(
             subprocess.Popen(
-                [sys.executable, str(PROGRAM)],
+                [sys.executable, "-m", PROGRAM, *arguments],
                 env={name: value for name, value in environment.items() if value},
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

@@ -8,7 +8,6 @@ published or everything is, byte by byte; and a last run without faults always s
 import errno
 import hashlib
 import os
-import random
 import shutil
 import signal
 import sys
@@ -21,8 +20,15 @@ import pytest
 from botocore.exceptions import ClientError, ResponseStreamingError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from seeding_lab import tensors
 
-from catalog.programs import seed
+from catalog.programs.seed import fetch, partial, source
+from catalog.programs.seed.errors import SeedError
+from catalog.programs.seed.fetch import ATTEMPTS
+from catalog.programs.seed.keys import MANIFEST
+from catalog.programs.seed.run import seed
+from catalog.programs.seed.settings import Settings
+from catalog.programs.seed.source import Source
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(120)]
 
@@ -35,8 +41,8 @@ FAULTS = ("fine", "fine", "cut", "wrong", "busy", "full", "killed")
 FILES = {
     "a.json": b"{}",
     "empty": b"",
-    "one.safetensors": random.Random(1).randbytes(150 * KIB),
-    "sub/two.safetensors": random.Random(2).randbytes(2 * CHUNK),
+    "one.safetensors": tensors(150 * KIB, salt=1),
+    "sub/two.safetensors": tensors(2 * CHUNK, salt=2),
 }
 
 
@@ -106,7 +112,7 @@ def _fill_disk() -> None:
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    seed.os.fdatasync = full  # where a network file system tells it; only this process sees it
+    partial.os.fdatasync = full  # where a network file system tells it; only this process sees it
 
 
 def _run(
@@ -117,15 +123,13 @@ def _run(
     if child == 0:
         code = 99
         try:
-            seed.PAUSE_SEC = 0.0002  # pyright: ignore[reportConstantRedefinition] - only the child
-            seed.BLOCK = 4 * KIB  # pyright: ignore[reportConstantRedefinition]
+            fetch.PAUSE_SEC = 0.0002  # pyright: ignore[reportConstantRedefinition] - only the child
+            source.BLOCK = 4 * KIB  # pyright: ignore[reportConstantRedefinition]
             sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - the process ends with it
-            what = seed.Settings(
-                "tiny", "r1", "b", PREFIX, target, "", parallel, CHUNK, 0, True, 60
-            )
-            seed.seed(what, lambda: seed.Source(cast("Any", _Store(files, faults, parts)), what))
+            what = Settings("tiny", "r1", "b", PREFIX, target, "", parallel, CHUNK, 0, True, 60)
+            seed(what, lambda: Source(cast("Any", _Store(files, faults, parts)), what))
             code = 0
-        except seed.SeedError as error:
+        except SeedError as error:
             code = error.code
         finally:
             os._exit(code)
@@ -154,7 +158,7 @@ def test_no_sequence_of_faults_publishes_a_wrong_file(
     found = {
         str(path.relative_to(target / "r1")): path.read_bytes()
         for path in (target / "r1").rglob("*")
-        if path.is_file() and path.name != seed.MANIFEST
+        if path.is_file() and path.name != MANIFEST
     }
     assert found == files
 
@@ -195,7 +199,7 @@ def test_a_file_that_left_the_source_is_not_published(tmp_path: Path) -> None:
 def test_a_chunk_that_never_comes_is_not_a_hole_in_a_published_file(tmp_path: Path) -> None:
     """Without a checksum nothing but the program itself knows that bytes are missing."""
     target = tmp_path / "tiny"
-    faults = ["fine", *["busy"] * seed.ATTEMPTS]
+    faults = ["fine", *["busy"] * ATTEMPTS]
     assert _run(target, FILES, faults, parallel=1, parts="-2") == 1
     assert not (target / "r1").exists()
     assert _run(target, FILES, [], parallel=1, parts="-2") == 0

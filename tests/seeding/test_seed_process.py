@@ -9,13 +9,27 @@ import time
 from collections.abc import Sequence
 
 import pytest
-from seeding_lab import MIB, PATIENCE_SEC, SECRET, Lab, Request, data, eventually, free_port, sums
+from seeding_lab import (
+    MIB,
+    PATIENCE_SEC,
+    SECRET,
+    Lab,
+    Request,
+    data,
+    eventually,
+    free_port,
+    sums,
+    tensors,
+)
 
-from catalog.programs import seed
+from catalog.programs.seed.errors import ConfigError, SeedError
+from catalog.programs.seed.run import seed
+from catalog.programs.seed.settings import read_settings
+from catalog.programs.seed.source import Source, connect
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(120)]
 
-BIG = data(4 * MIB + 12345, salt=1)
+BIG = tensors(4 * MIB + 12345, salt=1)
 SMALL = b'{"model_type": "tiny"}'
 STALE = {"TRIPLANE_LOCK_STALE_SEC": "3"}
 
@@ -108,7 +122,7 @@ def test_a_killed_run_continues_in_the_middle_of_the_file(lab: Lab) -> None:
 def test_an_object_that_changed_after_an_interruption_begins_anew(lab: Lab) -> None:
     """Half of the old file and half of the new one would be a file that nobody ever wrote."""
     interrupt(lab)
-    changed = data(len(BIG), salt=2)
+    changed = tensors(len(BIG), salt=2)
     lab.upload({"big.safetensors": changed})
     (lab.target / ".triplane-lock").unlink()  # taking it over is another test's subject
     lab.run()
@@ -123,7 +137,7 @@ def test_an_object_that_changes_during_the_run_is_noticed(lab: Lab) -> None:
     lab.proxy.hold_after = 2 * MIB
     run = lab.start()
     assert lab.proxy.held.wait(PATIENCE_SEC), run.output
-    changed = data(len(BIG) + 1, salt=3)
+    changed = tensors(len(BIG) + 1, salt=3)
     lab.upload({"big.safetensors": changed})
     lab.proxy.clear()
     assert run.end() == 0, run.output
@@ -246,18 +260,18 @@ REFUSALS = [
 
 def test_what_the_store_refuses_says_how_to_mend_it(lab: Lab) -> None:
     """An operator reads one line of a Job's log: it must name the setting to change."""
-    settings = seed.read_settings(lab.environment)
-    source = seed.Source(seed.connect(settings), settings)
+    settings = read_settings(lab.environment)
+    source = Source(connect(settings), settings)
     for answer, words in REFUSALS:
         lab.proxy.answer = lambda _, made=answer: made
-        with pytest.raises(seed.ConfigError) as caught:
-            seed.seed(settings, lambda: source)
+        with pytest.raises(ConfigError) as caught:
+            seed(settings, lambda: source)
         for part in (words, lab.proxy.address, f"s3://{lab.bucket}/tiny/r1/"):
             assert part in str(caught.value)
     lab.proxy.answer = lambda _: None
     other = dataclasses.replace(settings, bucket="misspelt-bucket")
-    with pytest.raises(seed.ConfigError, match="create the bucket or correct TRIPLANE_SOURCE"):
-        seed.Source(lab.client, other).identity()
+    with pytest.raises(ConfigError, match="create the bucket or correct TRIPLANE_SOURCE"):
+        Source(lab.client, other).identity()
 
 
 def test_a_store_that_cannot_be_reached_may_be_retried(lab: Lab) -> None:
@@ -278,9 +292,9 @@ def test_missing_credentials_are_named(lab: Lab) -> None:
 def test_an_unfinished_upload_is_not_published(lab: Lab) -> None:
     """SHA256SUMS that names an absent file proves that the upload has not ended."""
     lab.upload({"a.bin": SMALL, "SHA256SUMS": sums({"a.bin": SMALL, "b.bin": SMALL})})
-    settings = seed.read_settings(lab.environment)
-    with pytest.raises(seed.SeedError, match=r"SHA256SUMS names 1 files that") as caught:
-        seed.seed(settings, lambda: seed.Source(lab.client, settings))
+    settings = read_settings(lab.environment)
+    with pytest.raises(SeedError, match=r"SHA256SUMS names 1 files that") as caught:
+        seed(settings, lambda: Source(lab.client, settings))
     assert "- b.bin" in str(caught.value)
     assert caught.value.code == 1, "the upload may be under way"
     assert list(lab.target.iterdir()) == [], "nothing may be left behind"

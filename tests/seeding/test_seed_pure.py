@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -14,11 +15,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.loader import program
 from catalog.programs import seed
+from catalog.programs.seed.errors import ConfigError, SeedError
+from catalog.programs.seed.keys import parse_sums, unsafe_names
+from catalog.programs.seed.lock import Lock
+from catalog.programs.seed.settings import read_settings
+from catalog.programs.seed.source import Source
+from catalog.programs.seed.volume import disk_error
 
 pytestmark = pytest.mark.pure
 
-PROGRAM = Path(seed.__file__)
+PROGRAM = Path(seed.__file__).parent
 
 
 def environment(folder: Path, **changes: str) -> dict[str, str]:
@@ -32,19 +40,43 @@ def environment(folder: Path, **changes: str) -> dict[str, str]:
     }
 
 
-def test_the_program_is_one_file_for_an_old_python() -> None:
-    """It reaches the pod as one key of a ConfigMap, into an image that we did not build."""
-    text = PROGRAM.read_text(encoding="utf-8")
-    assert len(text.encode()) < 256 * 1024, "a ConfigMap holds one MiB, and etcd pays for it"
+def test_the_program_is_one_folder_for_an_old_python() -> None:
+    """It reaches the pod as one ConfigMap, into an image that we did not build."""
+    files = sorted(PROGRAM.glob("*.py"))
+    assert sum(path.stat().st_size for path in files) < 256 * 1024, "one MiB at most, and etcd pays"
+    assert [path for path in PROGRAM.rglob("*.py") if path not in files] == [], (
+        "keys have no folders"
+    )
     imported: set[str] = set()
-    for node in ast.walk(ast.parse(text, feature_version=(3, 10))):
-        if isinstance(node, ast.Import):
-            imported |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            imported.add((node.module or "").partition(".")[0])
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text(), feature_version=(3, 10))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(node.module or "")
+    own = {f"{seed.__name__}.{path.stem}" for path in files}
+    roots = {name.partition(".")[0] for name in imported - own}
     typing_only = {"mypy_boto3_s3"}
-    foreign = imported - sys.stdlib_module_names - {"boto3", "botocore"} - typing_only
+    foreign = roots - sys.stdlib_module_names - {"boto3", "botocore"} - typing_only
     assert not foreign, f"the image has no {foreign}"
+
+
+def test_the_folder_runs_below_another_root(tmp_path: Path) -> None:
+    """In the pod nothing of this project is there but the folder itself."""
+    home = tmp_path / seed.__name__.replace(".", "/")
+    home.mkdir(parents=True)
+    for name, text in program("seed").items():
+        (home / name).write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", seed.__name__],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "TRIPLANE_MODEL is not set" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -70,7 +102,7 @@ def test_the_program_is_one_file_for_an_old_python() -> None:
 )
 def test_a_name_that_cannot_be_a_file_is_refused(names: list[str], reason: str) -> None:
     """Keys come from whoever may write to the bucket."""
-    problems = seed.unsafe_names(names)
+    problems = unsafe_names(names)
     assert len(problems) == 1
     assert reason in problems[0]
 
@@ -78,13 +110,13 @@ def test_a_name_that_cannot_be_a_file_is_refused(names: list[str], reason: str) 
 def test_ordinary_names_are_accepted() -> None:
     """A refusal of a real checkpoint's names would stop a model from being served."""
     names = ["model-00001-of-00002.safetensors", ".gitattributes", "a/b c/ü.json", "a/b", "..a"]
-    assert seed.unsafe_names([n for n in names if n != "a/b"]) == []
+    assert unsafe_names([n for n in names if n != "a/b"]) == []
 
 
 @given(st.sets(st.text(alphabet="aA./\\\n\u0308é", max_size=6), max_size=4))
 def test_accepted_names_stay_below_and_apart(names: set[str]) -> None:
     """Whatever passes must be distinct files below the directory, on any volume."""
-    if seed.unsafe_names(names):
+    if unsafe_names(names):
         return
     root = "/models/tiny/r1.partial/files"
     paths = [os.path.normpath(f"{root}/{name}") for name in names]
@@ -96,7 +128,7 @@ def test_sums_are_read_as_sha256sum_writes_them() -> None:
     """Both modes of sha256sum, './' from find, Windows line ends, and names with spaces."""
     one, two = "a" * 64, "B" * 64
     text = f"# made by hand\n{one}  a b.bin\r\n\n{two} *./dir/b.bin\n{one}  a b.bin\n"
-    assert seed.parse_sums(text) == {"a b.bin": one, "dir/b.bin": "b" * 64}
+    assert parse_sums(text) == {"a b.bin": one, "dir/b.bin": "b" * 64}
 
 
 @pytest.mark.parametrize(
@@ -104,24 +136,24 @@ def test_sums_are_read_as_sha256sum_writes_them() -> None:
 )
 def test_a_malformed_sum_is_refused_not_skipped(line: str) -> None:
     """A skipped line would be a file that is silently not verified."""
-    with pytest.raises(seed.ConfigError, match="line 2"):
-        seed.parse_sums(f"{'b' * 64}  good.bin\n{line}\n")
+    with pytest.raises(ConfigError, match="line 2"):
+        parse_sums(f"{'b' * 64}  good.bin\n{line}\n")
 
 
 def test_two_sums_for_one_name_are_refused() -> None:
     """One of them is wrong, and nobody can say which."""
-    with pytest.raises(seed.ConfigError, match="a second, different sum"):
-        seed.parse_sums(f"{'a' * 64}  x\n{'b' * 64}  x\n")
+    with pytest.raises(ConfigError, match="a second, different sum"):
+        parse_sums(f"{'a' * 64}  x\n{'b' * 64}  x\n")
 
 
 def test_settings_have_the_documented_defaults(tmp_path: Path) -> None:
     """docs/seeding.md and the Job's manifest rely on them."""
-    settings = seed.read_settings(environment(tmp_path, TRIPLANE_SOURCE="s3://weights/tiny"))
+    settings = read_settings(environment(tmp_path, TRIPLANE_SOURCE="s3://weights/tiny"))
     assert (settings.bucket, settings.prefix) == ("weights", "tiny/"), "never s3://weights/tiny2/"
     assert (settings.parallel, settings.chunk, settings.reserve) == (8, 64 * 1024**2, 1024**3)
     assert (settings.verify_full, settings.stale_sec, settings.endpoint) == (False, 60, "")
     for endpoint in ("http://minio.minio.svc:9000", "https://[::1]:9000/s3", "http://minio_1"):
-        accepted = seed.read_settings(environment(tmp_path, S3_ENDPOINT_URL=endpoint))
+        accepted = read_settings(environment(tmp_path, S3_ENDPOINT_URL=endpoint))
         assert accepted.endpoint == endpoint
 
 
@@ -150,8 +182,8 @@ def test_settings_have_the_documented_defaults(tmp_path: Path) -> None:
 )
 def test_a_wrong_variable_is_refused_by_name(tmp_path: Path, name: str, value: str) -> None:
     """Each of these would otherwise fail later, or write to the wrong place."""
-    with pytest.raises(seed.ConfigError, match=name) as caught:
-        seed.read_settings(environment(tmp_path, **{name: value}))
+    with pytest.raises(ConfigError, match=name) as caught:
+        read_settings(environment(tmp_path, **{name: value}))
     assert caught.value.code == 2
 
 
@@ -186,8 +218,8 @@ def test_only_a_sum_of_the_whole_bytes_counts_as_one(
     tmp_path: Path, etag: str, head: Mapping[str, object], algorithm: str, proof: str
 ) -> None:
     """An ETag under KMS or of several parts is no MD5: taking it for one refuses good weights."""
-    settings = seed.read_settings(environment(tmp_path))
-    source = seed.Source(cast("Any", _Client(head)), settings)
+    settings = read_settings(environment(tmp_path))
+    source = Source(cast("Any", _Client(head)), settings)
     (remote,) = source.remotes({"x": (1, etag)})
     assert (remote.algorithm, remote.proof) == (algorithm, proof)
     if proof == "S3 SHA-256":
@@ -196,11 +228,11 @@ def test_only_a_sum_of_the_whole_bytes_counts_as_one(
 
 def test_a_write_that_is_forbidden_is_a_configuration_error(tmp_path: Path) -> None:
     """No retry gives a user the right to write; a full volume may be enlarged."""
-    forbidden = seed.disk_error(PermissionError(13, "Permission denied", "/models/tiny"), "")
+    forbidden = disk_error(PermissionError(13, "Permission denied", "/models/tiny"), "")
     assert forbidden.code == 2
     assert "set the pod's fsGroup" in str(forbidden)
-    assert seed.disk_error(OSError(28, "No space left on device"), "").code == 1
-    assert seed.disk_error(OSError(5, "Input/output error"), "").code == 1
+    assert disk_error(OSError(28, "No space left on device"), "").code == 1
+    assert disk_error(OSError(5, "Input/output error"), "").code == 1
     assert tmp_path.exists()
 
 
@@ -217,7 +249,7 @@ def test_only_one_of_many_takes_a_dead_owners_lock(
     worst: list[int] = []
 
     def enter() -> None:
-        lock = seed.Lock(path, stale_sec=0.5 if guarded else 1.2)
+        lock = Lock(path, stale_sec=0.5 if guarded else 1.2)
         lock.acquire()
         inside.append(lock.owner)
         worst.append(len(inside))
@@ -238,16 +270,16 @@ def test_a_waiter_that_judged_too_late_leaves_the_new_lock_alone(tmp_path: Path)
     """Between judging and removing, another waiter may have taken over: that lock lives."""
     path = tmp_path / "lock"
     path.write_text("living", encoding="utf-8")
-    seed.Lock(path, stale_sec=60).evict(("dead", 0))
+    Lock(path, stale_sec=60).evict(("dead", 0))
     assert path.read_text(encoding="utf-8") == "living"
     assert [p.name for p in tmp_path.iterdir()] == ["lock"]
 
 
 def test_a_lock_that_beats_is_not_taken_over(tmp_path: Path) -> None:
     """A slow download is not a dead one."""
-    lock = seed.Lock(tmp_path / "lock", stale_sec=0.6)
+    lock = Lock(tmp_path / "lock", stale_sec=0.6)
     lock.acquire()
-    waiter = seed.Lock(tmp_path / "lock", stale_sec=0.6)
+    waiter = Lock(tmp_path / "lock", stale_sec=0.6)
     thread = threading.Thread(target=waiter.acquire, daemon=True)
     thread.start()
     thread.join(1.4)
@@ -261,12 +293,12 @@ def test_a_lock_that_beats_is_not_taken_over(tmp_path: Path) -> None:
 def test_an_owner_whose_lock_was_taken_stops_writing(tmp_path: Path) -> None:
     """A node that was paused for minutes must not write beside the one that took over."""
     path = tmp_path / "lock"
-    lock = seed.Lock(path, stale_sec=60)
+    lock = Lock(path, stale_sec=60)
     lock.acquire()
     lock.check()
     path.write_text("other", encoding="utf-8")
     lock.beat()
-    with pytest.raises(seed.SeedError, match="lost the lock"):
+    with pytest.raises(SeedError, match="lost the lock"):
         lock.check()
     lock.release()
     assert path.read_text(encoding="utf-8") == "other", "released somebody else's lock"
@@ -274,9 +306,9 @@ def test_an_owner_whose_lock_was_taken_stops_writing(tmp_path: Path) -> None:
 
 def test_an_owner_that_cannot_refresh_stops_before_others_take_over(tmp_path: Path) -> None:
     """A hanging volume hides the takeover; only the own clock can tell."""
-    lock = seed.Lock(tmp_path / "lock", stale_sec=0.05)
+    lock = Lock(tmp_path / "lock", stale_sec=0.05)
     lock.acquire()
     lock.release()  # ends the heartbeat
     time.sleep(0.045)
-    with pytest.raises(seed.SeedError, match="lost the lock"):
+    with pytest.raises(SeedError, match="lost the lock"):
         lock.check()

@@ -1,0 +1,3 @@
+module github.com/external-secrets/external-secrets
+
+go 1.25.1
