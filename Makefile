@@ -48,8 +48,9 @@ render: setup ## write the stack's manifests to build/$(ENV)/<region>/
 test: toolchain ## run every test
 	@$(PYTEST)
 
-bench: toolchain ## previews as ratios (program to floor, pack to idle pack), budgets per second
+bench: toolchain ## previews as ratios (program, pack, prod by regions), budgets per second
 	@$(BIN)/python -m benchmarks.preview
+	@$(BIN)/python -m benchmarks.scale
 	@$(BIN)/python -m benchmarks.budgets
 
 bench-memory: setup ## compare the memory model with other estimators

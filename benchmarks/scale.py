@@ -108,7 +108,8 @@ def resources(workspace: Workspace) -> list[dict[str, Any]]:
             "name": str(state["urn"]).rsplit("::", 1)[1],
             "type": state["type"],
             "custom": state.get("custom", False),
-            "inputs": state.get("inputs", {}),
+            # The provider's Check adds tagsAll from the default tags; no program gives it.
+            "inputs": {k: v for k, v in state.get("inputs", {}).items() if k != "tagsAll"},
             "provider": str(state.get("provider", "")).rsplit("::", 1)[0],
         }
         for state in steps
