@@ -7,7 +7,6 @@ from typing import Final
 
 import pulumi
 from pulumi import CustomTimeouts, Output, ResourceOptions
-from pulumi_kubernetes.core.v1 import Secret
 
 from components.custom import CustomObject, waiting_for
 from components.render import certificates as render
@@ -90,11 +89,13 @@ class Certificates(pulumi.ComponentResource):
         bundle = self._object(
             "bundle", "Certificate", GATEWAY_CA_SECRET, GATEWAY_NAMESPACE, spec, [issuer]
         )
-        found = Secret.get(
+        found = _SecretRead(
             f"{self._name}-bundle-secret",
+            GATEWAY_NAMESPACE,
+            GATEWAY_CA_SECRET,
             # Unknown until the certificate exists: the first preview has nothing to read.
             bundle.id.apply(lambda _: f"{GATEWAY_NAMESPACE}/{GATEWAY_CA_SECRET}"),
-            opts=ResourceOptions(parent=self),
+            ResourceOptions(parent=self),
         )
         # The Secret's data is secret as a whole; a certificate is for everybody.
         return Output.unsecret(found.data.apply(_authority_of))
@@ -119,6 +120,30 @@ class Certificates(pulumi.ComponentResource):
                 depends_on=needed,
                 custom_timeouts=CustomTimeouts(create=READY_TIMEOUT, update=READY_TIMEOUT),
             ),
+        )
+
+
+class _SecretRead(pulumi.CustomResource):
+    """A Secret that exists, read.
+
+    `Secret.get` gives the provider no inputs, and every refresh would then find the object's name
+    as a change.
+    """
+
+    data: Output[Mapping[str, str]]
+
+    def __init__(
+        self, name: str, namespace: str, secret: str, id: Output[str], opts: ResourceOptions
+    ) -> None:
+        props = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": secret, "namespace": namespace},
+            "data": None,
+        }
+        reading = ResourceOptions(id=id, additional_secret_outputs=["data"])
+        super().__init__(
+            "kubernetes:core/v1:Secret", name, props, ResourceOptions.merge(opts, reading)
         )
 
 

@@ -61,13 +61,18 @@ def _tenant(old: Body, new: Body) -> Iterator[Loss]:
             if was.get(key) != now.get(key):
                 yield Loss(
                     field=f"{where}.{key}",
-                    message=f"{key} of pool {name!r} changes from {was.get(key)} to "
-                    f"{now.get(key)}: erasure sets are fixed at a pool's first start, and new "
-                    "servers or drives never join (MINIO-01)",
+                    message=f"{key} of pool {name!r} changes from {_counted(was.get(key))} to "
+                    f"{_counted(now.get(key))}: erasure sets are fixed at a pool's first start, "
+                    "and new servers or drives never join (MINIO-01)",
                     mend="leave the pool as it is, and add a further pool for more room",
                 )
         yield from _shrunk(_size(_template(was)), _size(_template(now)), f"{where} drives")
         yield from _other_class(_template(was), _template(now), where)
+
+
+def _counted(value: object) -> str:
+    """Return a count as it was written: the engine hands every number over as a float."""
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def _other_class(was: Body, now: Body, where: str) -> Iterator[Loss]:

@@ -2,7 +2,8 @@
 
 The same program as in production runs under the real engine; only the clusters are sandboxes. A
 stack is run here when every region's cluster is an existing one whose context begins with
-`triplane-sandbox`.
+`triplane-sandbox`. With `SANDBOX=1` any stack is: a stand-in then plays AWS (docs/stand-in.md),
+and a sandbox every existing cluster.
 """
 
 import argparse
@@ -18,11 +19,15 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from catalog.loader import load
+from models.options import Operators
 from models.problems import ProblemsError
-from models.regions import ExistingCluster
+from models.regions import Credentials, ExistingCluster, Region
 from models.settings import Settings, parse
-from sandbox import cluster, toolchain
-from sandbox.diagnosis import unready_pods
+from sandbox import charts, cluster, storage_classes, toolchain
+from sandbox.aws.side import AwsSide, is_on
+from sandbox.controllers.needed import crd_sets
+from sandbox.controllers.sources import provide_in_kubernetes
+from sandbox.diagnosis import unready_objects, unready_pods
 from sandbox.errors import SandboxError
 from sandbox.kubeconfig import merged
 from sandbox.paths import PROJECT_ROOT, cache_root
@@ -43,6 +48,8 @@ CHECKED: Final = (
 UP: Final = ("up", "--yes", "--skip-preview", "--suppress-permalink=true")
 """Without preview and pack: for what was proven already, and for rendering."""
 
+_MADE_UP_KEYS: Final = {"access_key_id": "sandbox", "secret_access_key": "sandbox"}
+
 Change = Callable[[dict[str, Any]], None]
 
 
@@ -59,6 +66,13 @@ class SandboxStack:
     change: Change | None = None
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
     tools: toolchain.Toolchain = field(default_factory=toolchain.ensure)
+    stand_in: bool = field(default_factory=lambda: is_on(os.environ))
+    """Whether AWS is played and every existing cluster too (`SANDBOX=1`)."""
+
+    @property
+    def aws(self) -> AwsSide | None:
+        """The stack's AWS side, where there is one."""
+        return AwsSide(env=self.env, label=self.label, tools=self.tools) if self.stand_in else None
 
     @property
     def label(self) -> str:
@@ -83,16 +97,13 @@ class SandboxStack:
         """Return the stack's settings; raises `SandboxError` where they need real clusters."""
         raw = self.raw()["config"].get(SETTINGS_KEY)
         settings = parse(json.dumps(raw))
-        foreign = [
-            region.name
-            for region in settings.regions
-            if not isinstance(region.cluster, ExistingCluster)
-            or not region.cluster.context.startswith(CONTEXT_PREFIX)
-        ]
+        foreign = [] if self.stand_in else [r.name for r in settings.regions if not _is_sandbox(r)]
         if foreign:
             message = (
-                f"stack {self.env}: regions {', '.join(foreign)} are not in the sandbox: their "
-                f"cluster's context does not begin with {CONTEXT_PREFIX}. Run pulumi itself for it"
+                f"stack {self.env}: regions {', '.join(foreign)} are not in the sandbox: they are "
+                f"on EKS, or their cluster's context does not begin with {CONTEXT_PREFIX}. To try "
+                f"the stack offline, against a stand-in for AWS: SANDBOX=1 make up ENV={self.env}. "
+                f"To run it for real: pulumi up --stack {self.env} (docs/aws.md)"
             )
             raise SandboxError(message)
         return settings
@@ -103,18 +114,60 @@ class SandboxStack:
 
     def start(self) -> Workspace:
         """Start the control planes, and return the workspace ready to run pulumi in."""
-        settings, catalogue = self.settings(), load()
-        contexts: dict[str, Path] = {}
-        for region in settings.regions:
-            running = cluster.start(
-                self.sandbox_name(region.name), nodes_of(region, catalogue), tools=self.tools
-            )
-            assert isinstance(region.cluster, ExistingCluster)
-            contexts[region.cluster.context] = running.kubeconfig
-        workspace = self._workspace({"KUBECONFIG": str(self.home / "kubeconfig")})
-        workspace.prepare(self.raw())
+        settings = self.settings()
+        contexts = self._start_existing(settings)
+        variables = {"KUBECONFIG": str(self.home / "kubeconfig")}
+        if self.aws is not None:
+            variables |= self.aws.stand_in.variables()
+        workspace = self._workspace(variables)
+        workspace.prepare(self._runnable(settings))
+        if self.aws is not None:
+            self._invent_keys(workspace, settings)
+            state = workspace.run(["stack", "export"], quiet=True).stdout
+            self.aws.start(settings, json.loads(state))
+            contexts |= self.aws.contexts()
         merged(contexts, self.home / "kubeconfig")
         return workspace
+
+    def _start_existing(self, settings: Settings) -> dict[str, Path]:
+        """Start a control plane for each existing cluster; return kubeconfigs by context."""
+        contexts: dict[str, Path] = {}
+        for region in settings.regions:
+            if not isinstance(region.cluster, ExistingCluster):
+                continue
+            running = cluster.start(
+                self.sandbox_name(region.name),
+                nodes_of(region, load()),
+                crd_sets=crd_sets(region),
+                tools=self.tools,
+            )
+            environment = settings.environment.value
+            provide_in_kubernetes(running.api(), region, settings.gateway, environment)
+            storage_classes.provide(running.api(), storage_classes.expected(region))
+            contexts[region.cluster.context] = running.kubeconfig
+        return contexts
+
+    def _invent_keys(self, workspace: Workspace, settings: Settings) -> None:
+        """Set made-up keys, as secrets, where a region takes its object store's from the stack."""
+        known = cast("dict[str, Any]", workspace.settings().get("config") or {})
+        for region in settings.regions:
+            key = f"triplane:{region.name}-object-store"
+            if region.storage.objects.credentials is Credentials.CONFIG and key not in known:
+                keys = json.dumps(_MADE_UP_KEYS)
+                workspace.run(["config", "set", "--secret", key, keys], quiet=True)
+
+    def _runnable(self, settings: Settings) -> dict[str, Any]:
+        """Return the stack file's content with what a run in the sandbox needs beside it.
+
+        Charts come from a local repository of stubs: nothing that a stack refers to outside is
+        reached from here.
+        """
+        raw = self.raw()
+        config = cast("dict[str, Any]", raw["config"])
+        if settings.operators is Operators.MANAGED and settings.mirror.charts is None:
+            mirror = config[SETTINGS_KEY].setdefault("mirror", {})
+            mirror["charts"] = charts.repository()
+        return raw
 
     def _workspace(self, variables: Mapping[str, str]) -> Workspace:
         return Workspace(home=self.home, stack=self.env, toolchain=self.tools, variables=variables)
@@ -122,7 +175,7 @@ class SandboxStack:
     def up(self) -> str:
         """Bring the stack up; return its outputs as JSON text, secrets masked."""
         workspace = self.start()
-        recover(workspace)
+        self._recover(workspace)
         self._update(workspace)
         return workspace.run(["stack", "output", "--json"], quiet=True).stdout
 
@@ -133,31 +186,69 @@ class SandboxStack:
             return
         lines = [
             line
-            for region in self.settings().regions
-            if isinstance(region.cluster, ExistingCluster)
-            for line in unready_pods(workspace, region.cluster.context)
+            for context in self._contexts()
+            for look in (unready_objects, unready_pods)
+            for line in look(workspace, context)
         ]
         raise SandboxError("\n  ".join([f"the update of stack {self.env} failed", *lines]))
 
     def preview(self) -> None:
         """Preview the stack against its control planes."""
         workspace = self.start()
-        recover(workspace)
+        self._recover(workspace)
         workspace.run(["preview", *CHECKED])
 
+    def _contexts(self) -> list[str]:
+        """Return the kubeconfig contexts of all control planes; EKS clusters may have come late."""
+        existing = [
+            region.cluster.context
+            for region in self.settings().regions
+            if isinstance(region.cluster, ExistingCluster)
+        ]
+        if self.aws is None:
+            return existing
+        late = self.aws.contexts()
+        paths = {context: self._existing(context) for context in existing}
+        merged({**paths, **late}, self.home / "kubeconfig")
+        return [*existing, *late]
+
+    def _existing(self, context: str) -> Path:
+        for region in self.settings().regions:
+            if isinstance(region.cluster, ExistingCluster) and region.cluster.context == context:
+                return cluster.kubeconfig(self.sandbox_name(region.name))
+        raise SandboxError(f"no region has the context {context}")
+
     def down(self) -> None:
-        """Destroy the stack, stop its control planes and delete their data."""
+        """Destroy the stack, stop its control planes and delete their data.
+
+        With `SANDBOX=1` what is protected is unprotected first, which nobody does for a real stack
+        but its owner (docs/aws.md), and AWS must be empty afterwards.
+        """
         if self.home.exists():
             workspace = self.start()
-            recover(workspace)
+            self._recover(workspace)
+            if self.aws is not None:
+                self._unprotect(workspace, self.aws)
             workspace.run(["destroy", "--yes", "--skip-preview", "--suppress-permalink=true"])
+            if self.aws is not None:
+                self.aws.require_empty(self.settings())
             workspace.run(["stack", "rm", "--yes", "--preserve-config", self.env], quiet=True)
         self.purge()
+
+    def _unprotect(self, workspace: Workspace, aws: AwsSide) -> None:
+        print(f"stack {self.env}: SANDBOX=1, so protection is lifted before the destroy")
+        workspace.run(["state", "unprotect", "--all", "--yes"], quiet=True)
+        aws.lift_deletion_protection(self.settings(), print)
+
+    def _recover(self, workspace: Workspace) -> None:
+        recover(workspace, None if self.aws is None else self.aws.stand_in.home.repeated)
 
     def purge(self) -> None:
         """Stop the control planes and delete every trace of the stack, without destroying it."""
         for region in self.raw()["config"][SETTINGS_KEY]["regions"]:
             cluster.stop(self.sandbox_name(str(region["name"])), purge=True)
+        if self.aws is not None:
+            self.aws.purge(print)
         shutil.rmtree(self.home, ignore_errors=True)
 
     def render(self, target: Path) -> Path:
@@ -192,16 +283,27 @@ class SandboxStack:
             shutil.rmtree(home, ignore_errors=True)
 
 
+def _is_sandbox(region: Region) -> bool:
+    """Tell whether a region's cluster is one that is started here without further ado."""
+    given = region.cluster
+    return isinstance(given, ExistingCluster) and given.context.startswith(CONTEXT_PREFIX)
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m sandbox.stack", description=__doc__)
     parser.add_argument("command", choices=["up", "down", "preview", "render"])
     parser.add_argument("--env", default="dev", help="which Pulumi.<env>.yaml")
+    parser.add_argument(
+        "--purge", action="store_true", help="with down: delete everything without destroying it"
+    )
     return parser.parse_args()
 
 
-def _run(command: str, stack: SandboxStack) -> None:
+def _run(command: str, stack: SandboxStack, *, purge: bool) -> None:
     if command == "up":
         print(stack.up(), end="")
+    elif command == "down" and purge:
+        stack.purge()
     elif command == "down":
         stack.down()
     elif command == "preview":
@@ -217,7 +319,8 @@ def main() -> int:
     arguments = _arguments()
     try:
         instance = os.environ.get("TRIPLANE_INSTANCE", "")
-        _run(arguments.command, SandboxStack(env=arguments.env, instance=instance))
+        stack = SandboxStack(env=arguments.env, instance=instance)
+        _run(arguments.command, stack, purge=arguments.purge)
     except (SandboxError, ToolchainError, ProblemsError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -198,7 +198,11 @@ CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
 
 
 def pools(*shapes: tuple[str, int]) -> dict[str, Any]:
-    made = [{"name": name, "servers": servers, "volumesPerServer": 1} for name, servers in shapes]
+    """Return a tenant's inputs as the engine hands them over: its numbers are floats."""
+    made = [
+        {"name": name, "servers": float(servers), "volumesPerServer": 1.0}
+        for name, servers in shapes
+    ]
     return {"spec": {"pools": made}}
 
 

@@ -155,7 +155,7 @@ def test_the_tenants_keys_stand_in_its_secret_only(stack: SandboxStack) -> None:
 
 def test_a_volume_grows_in_place_and_does_not_shrink(stack: SandboxStack) -> None:
     grown = given(stack, changed(sized(80)))
-    assert "1 to update" in pulumi(grown, "preview", *CHECKED)
+    assert "2 to update" in pulumi(grown, "preview", *CHECKED), "the claim, and the plan"
     pulumi(grown, *UP)
     assert claim(grown)["resources"]["requests"]["storage"] == "80Gi"
     shrunk = given(stack, changed(sized(40)))
