@@ -12,7 +12,7 @@ from pulumi_kubernetes.storage.v1 import StorageClass
 from components.guard import guarded
 from components.render import storage as render
 from components.render.common import metadata
-from models.names import MODELS_CLAIM, MODELS_NAMESPACE, MODELS_VOLUME, OBJECT_STORE_SECRET
+from models.names import MODELS_NAMESPACE, OBJECT_STORE_SECRET, claim_label
 from models.plan import PlannedRegion
 from models.regions import VolumeBackend
 from models.storage_plan import LOCAL_PATH_CLASS
@@ -74,8 +74,6 @@ class ModelStore(pulumi.ComponentResource):
                     parent=self,
                     depends_on=needed,
                     custom_timeouts=deadline,
-                    # On another volume there is nothing yet.
-                    replace_with=[self.claim],
                 ),
             )
             for model in args.region.models
@@ -96,15 +94,16 @@ class ModelStore(pulumi.ComponentResource):
                     opts=ResourceOptions(parent=self),
                 )
             )
+        label = claim_label(render.claim_name(args.region))
         return PersistentVolumeClaim(
             f"{name}-models",
-            metadata=metadata(MODELS_VOLUME, MODELS_NAMESPACE),
+            metadata=metadata(render.claim_name(args.region), MODELS_NAMESPACE),
             spec=render.claim(args.region),
             # Replacing it loses every seeded revision; the approval stands in the settings.
             opts=ResourceOptions(
                 parent=self,
                 depends_on=needed,
-                protect=MODELS_CLAIM not in args.accepted,
-                hooks=guarded(name, MODELS_CLAIM, args.accepted),
+                protect=label not in args.accepted,
+                hooks=guarded(name, label, args.accepted),
             ),
         )

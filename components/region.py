@@ -191,7 +191,7 @@ class Region(pulumi.ComponentResource):
 
     def _storage(self) -> None:
         """Wave -2: the models' volume, seeded."""
-        self._volume = register_storage(self._name, self._stored(), self._waves)
+        register_storage(self._name, self._stored(), self._waves)
 
     def _stored(self) -> StorageArgs:
         return StorageArgs(
@@ -207,11 +207,7 @@ class Region(pulumi.ComponentResource):
         for model in self._args.region.models:
             engine = VllmService(
                 f"{self._name}-{model.name}",
-                VllmServiceArgs(
-                    model=model,
-                    observability=self._args.plan.observability,
-                    volume=self._volume,
-                ),
+                VllmServiceArgs(model=model, observability=self._args.plan.observability),
                 options,
             )
             self._waves.add(Wave.ENGINES, engine)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import pulumi
 from pulumi import Input
-from pulumi_kubernetes.core.v1 import PersistentVolumeClaim
 
 from components.longhorn import Longhorn, LonghornArgs
 from components.minio import Minio, MinioArgs
@@ -29,11 +28,8 @@ class StorageArgs:
     credentials: Mapping[str, Input[str]] | None
 
 
-def register_storage(name: str, args: StorageArgs, waves: Waves) -> PersistentVolumeClaim:
-    """Register wave -2: classes, then the tenant on them, then the volume seeded from it.
-
-    Returns the claim with the weights.
-    """
+def register_storage(name: str, args: StorageArgs, waves: Waves) -> None:
+    """Register wave -2: classes, then the tenant on them, then the volume seeded from it."""
     accepted, registry = args.plan.accept_data_loss, args.plan.mirror.registry
     storage = args.region.settings.storage
     before: list[pulumi.Resource] = []
@@ -65,7 +61,6 @@ def register_storage(name: str, args: StorageArgs, waves: Waves) -> PersistentVo
         waves.options(Wave.STORAGE, after=before),
     )
     waves.add(Wave.STORAGE, *before, store)
-    return store.claim
 
 
 def register_collection(name: str, args: StorageArgs, waves: Waves) -> None:

@@ -23,14 +23,10 @@ StatefulSet is what we wait for."""
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VllmServiceArgs:
-    """The resolved model and how it is scraped. `rollout_sec` bounds the wait for all replicas.
-
-    `volume` is the claim with the weights, without which no replica can be.
-    """
+    """The resolved model and how it is scraped. `rollout_sec` bounds the wait for all replicas."""
 
     model: PlannedModel
     observability: Observability
-    volume: pulumi.Resource | None = None
 
 
 class VllmService(pulumi.ComponentResource):
@@ -62,8 +58,6 @@ class VllmService(pulumi.ComponentResource):
                 parent=self,
                 depends_on=[service],
                 custom_timeouts=CustomTimeouts(create=wait, update=wait),
-                # A claim that is in use is not deleted: whoever gives it up gives up its readers.
-                replace_with=None if args.volume is None else [args.volume],
             ),
         )
         PodDisruptionBudget(

@@ -52,8 +52,7 @@ EXTERNAL_SECRETS: Final = "external-secrets"
 """Namespace and service account of the operator that is called so."""
 
 MODELS_VOLUME: Final = "models"
-MODELS_CLAIM: Final = f"PersistentVolumeClaim/{MODELS_NAMESPACE}/{MODELS_VOLUME}"
-"""How messages and `accept_data_loss` name the volume with the weights."""
+"""What the name of the claim with the weights begins with; its class follows."""
 
 CACHE_VOLUME: Final = "kv-cache"
 CACHE_CLAIM: Final = f"PersistentVolumeClaim/{MODELS_NAMESPACE}/{CACHE_VOLUME}"
@@ -98,3 +97,17 @@ def model_directory(model: str) -> str:
 def weights_path(model: str, revision: str) -> str:
     """Return the directory of one revision's weights in the pod."""
     return f"{model_directory(model)}/{revision}"
+
+
+def models_claim(storage_class: str) -> str:
+    """Return the name of the claim with the weights.
+
+    A claim's class never changes, so another class is another claim: the new one is seeded and the
+    engines move to it before the old one goes.
+    """
+    return f"{MODELS_VOLUME}-{storage_class}"
+
+
+def claim_label(name: str) -> str:
+    """Return how messages and `accept_data_loss` name a claim of the engines' namespace."""
+    return f"PersistentVolumeClaim/{MODELS_NAMESPACE}/{name}"

@@ -13,6 +13,7 @@ from models.contract import EngineContract, Image
 from models.costs import Bill
 from models.engine import EngineArguments, Environment
 from models.memory import Budget
+from models.names import MODELS_VOLUME
 from models.notices import Notice
 from models.options import (
     AutoscalingOptions,
@@ -62,7 +63,7 @@ class PlannedModel(Model):
     """One model in one region, resolved.
 
     `startup_sec` is what one replica may take to answer, `rollout_sec` how long an update waits
-    for all of them; `weight_bytes` the checkpoint's size.
+    for all of them; `weight_bytes` the checkpoint's size; `claim` the volume that it is read from.
     """
 
     entry: ModelEntry
@@ -80,6 +81,7 @@ class PlannedModel(Model):
     startup_sec: int
     rollout_sec: int
     budget: Budget
+    claim: str = MODELS_VOLUME
 
     @property
     def name(self) -> str:

@@ -13,6 +13,8 @@ from models.budgets import budget_problems, region_bill, totals
 from models.catalogue import Catalogue
 from models.exceptions import excused, expired
 from models.findings import Findings
+from models.longhorn import Use
+from models.names import models_claim
 from models.notices import Notice
 from models.plan import PlannedPool, PlannedRegion, PlatformPlan
 from models.problems import Problem, ProblemsError, shown
@@ -25,6 +27,7 @@ from models.resolve_storage import resolve_storage
 from models.secret_uses import region_gateway, secret_problems, secret_uses
 from models.settings import ModelSettings, Settings
 from models.sizing import Shape, volume_gib
+from models.storage_plan import class_of
 
 SHELL_IMAGE = "busybox"
 SEED_IMAGE = "seeding-job"
@@ -98,7 +101,10 @@ def _region(
         if _is_here(model, region) and model.pool in pools
     ]
     models = [resolve_model(deployment, catalogue, found) for deployment in deployments]
-    planned_models = tuple(model for model in models if model is not None)
+    claim = models_claim(class_of(region.storage, Use.MODELS))
+    planned_models = tuple(
+        model.model_copy(update={"claim": claim}) for model in models if model is not None
+    )
     found.problems += _capacity(region, deployments, pools, path)
     found.problems += region_problems(region, settings.gateway, path)
     found.problems += secret_problems(region, path, settings.gateway)

@@ -6,7 +6,7 @@ from typing import Final
 from models.engine import Environment
 from models.longhorn import STORAGE_LABEL, Use, replica_count
 from models.plan import PlannedPool, PlannedRegion
-from models.regions import Region, VolumeBackend
+from models.regions import Region, Storage, VolumeBackend
 from models.storage_proofs import PoolFacts, StorageFacts, storage_index
 
 LOCAL_PATH_CLASS: Final = "triplane-local-path"
@@ -61,7 +61,11 @@ def replicas(region: PlannedRegion) -> int:
 
 def storage_class(region: PlannedRegion, use: Use) -> str:
     """Return the class of a volume by what it is for."""
-    storage = region.settings.storage
+    return class_of(region.settings.storage, use)
+
+
+def class_of(storage: Storage, use: Use) -> str:
+    """Return the class that settings give a volume by what it is for."""
     if use is Use.MINIO and storage.objects.minio is not None:
         named = storage.objects.minio.storage_class
         if named is not None:

@@ -21,7 +21,6 @@ from models.names import (
     ENGINE_ACCOUNT,
     MANAGED_BY,
     MODELS_MOUNT,
-    MODELS_VOLUME,
     engine_labels,
 )
 from models.plan import PlannedModel, PlannedPool
@@ -210,7 +209,7 @@ def _volumes(model: PlannedModel) -> list[VolumeArgsDict]:
     return [
         {
             "name": "models",
-            "persistent_volume_claim": {"claim_name": MODELS_VOLUME, "read_only": True},
+            "persistent_volume_claim": {"claim_name": model.claim, "read_only": True},
         },
         {
             "name": "shm",

@@ -28,11 +28,11 @@ from models.names import (
     CACHE_VOLUME,
     MANAGED_BY,
     MODELS_MOUNT,
-    MODELS_VOLUME,
     OBJECT_STORE_SECRET,
     SEED_ACCOUNT,
     SEED_PROGRAM,
     model_directory,
+    models_claim,
 )
 from models.object_store import S3Store, store_of
 from models.plan import PlannedModel, PlannedRegion
@@ -54,6 +54,11 @@ COLLECT_DEADLINE_SEC: Final = 1800
 
 _CONFIGURATION_ERROR: Final = 2
 """The program's exit code for input that no retry mends (docs/seeding.md)."""
+
+
+def claim_name(region: PlannedRegion) -> str:
+    """Return the name of the claim with the region's weights."""
+    return models_claim(storage_class(region, Use.MODELS))
 
 
 def claim(region: PlannedRegion) -> PersistentVolumeClaimSpecArgsDict:
@@ -93,16 +98,17 @@ def program_name(program: Mapping[str, str]) -> str:
 def seed_name(model: PlannedModel, program: Mapping[str, str]) -> str:
     """Return the Job's name: it changes with what the Job would do, since a Job cannot change.
 
-    The name carries a digest of model, revision and program.
+    The name carries a digest of model, revision, volume and program.
     """
-    text = f"{model.entry.repository}@{model.entry.revision}\n{_text(program)}"
+    text = f"{model.entry.repository}@{model.entry.revision} {model.claim}\n{_text(program)}"
     return f"seed-{model.name}-{_digest(text)}"
 
 
 def collect_name(region: PlannedRegion, program: Mapping[str, str]) -> str:
     """Return the collecting Job's name: it runs again when what is kept changes."""
     kind = region.settings.storage.collect.value
-    return f"collect-{_digest(f'{kind} {_kept(region)}{_text(program)}')}"
+    text = f"{kind} {_kept(region)} {claim_name(region)}{_text(program)}"
+    return f"collect-{_digest(text)}"
 
 
 def _text(program: Mapping[str, str]) -> str:
@@ -204,7 +210,7 @@ def _pod(
         "tolerations": tolerations(region.seed_pool),
         "containers": [container],
         "volumes": [
-            {"name": "models", "persistent_volume_claim": {"claim_name": MODELS_VOLUME}},
+            {"name": "models", "persistent_volume_claim": {"claim_name": claim_name(region)}},
             {
                 "name": "program",
                 "config_map": {"name": program_name(program), "default_mode": 0o444},

@@ -4,12 +4,15 @@ import base64
 import json
 import secrets as random
 from collections.abc import Generator
-from typing import Any, Final
+from typing import Any, Final, cast
 
+import boto3
 import psutil
 import pytest
 from cluster_lab import conditions, namespace, unique_name, until
 from cryptography import x509
+from moto.server import ThreadedMotoServer
+from secret_plans import region_of, with_source
 
 from components.render import certificates, secrets
 from models.names import AUTHORITY, ISSUER
@@ -31,11 +34,21 @@ RBAC: Final = "/apis/rbac.authorization.k8s.io/v1"
 
 
 @pytest.fixture(scope="module")
-def box(tools: Toolchain) -> Generator[Sandbox]:
+def aws() -> Generator[str]:
+    """Return the address of a moto server that plays AWS."""
+    server = ThreadedMotoServer("127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def box(tools: Toolchain, aws: str) -> Generator[Sandbox]:
     """One control plane with both controllers."""
     name = unique_name()
     try:
-        yield cluster.start(name, (), crd_sets=SETS, tools=tools)
+        yield cluster.start(name, (), crd_sets=SETS, tools=tools, aws_endpoint=aws)
     finally:
         cluster.stop(name, purge=True)
 
@@ -209,6 +222,34 @@ def test_a_secret_that_the_namespace_does_not_use_cannot_be_read(stage: Stage) -
     assert stage.api.get(f"/api/v1/namespaces/{stage.space}/secrets/hub") is None
 
 
+def test_secrets_come_from_aws_as_well(box: Sandbox, aws: str) -> None:
+    """The same manifests as on EKS, with AWS Secrets Manager played by moto."""
+    # Untyped here: the stubs that are installed do not know this service.
+    client = cast("Any", boto3).client(
+        "secretsmanager",
+        endpoint_url=aws,
+        region_name="us-east-1",
+        aws_access_key_id="sandbox",
+        aws_secret_access_key="sandbox",
+    )
+    region = region_of(with_source("aws-secrets-manager", aws_region="us-east-1"))
+    made = sources.provide_in_aws(client, region.settings, region.gateway, "dev")
+    assert made == ("triplane/dev/local/object-store",)
+    assert sources.provide_in_aws(client, region.settings, region.gateway, "dev") == (), "kept"
+    kept = json.loads(client.get_secret_value(SecretId=made[0])["SecretString"])
+    api, [use] = box.api(), region.secrets
+    space = namespace(api)
+    inside = f"{STORES}/namespaces/{space}"
+    store = secrets.secret_store(region.settings.secrets, "us-east-1")
+    ready(api, put(api, f"{inside}/secretstores", "SecretStore", secrets.STORE, store))
+    spec = secrets.external_secret(use, region.settings.secrets)
+    ready(api, put(api, f"{inside}/externalsecrets", "ExternalSecret", use.secret, spec))
+    assert data_of(api, space, use.secret) == {
+        "AWS_ACCESS_KEY_ID": kept["access_key_id"],
+        "AWS_SECRET_ACCESS_KEY": kept["secret_access_key"],
+    }
+
+
 def test_the_gateways_certificate_is_signed_by_our_authority(box: Sandbox, issuer: str) -> None:
     """What clients get as `gatewayCa` verifies what the listener serves."""
     api = box.api()
@@ -297,7 +338,7 @@ def test_no_right_is_missing(box: Sandbox, issuer: str, stage: Stage, name: str)
     ] == []
 
 
-def test_a_controller_that_died_is_noticed_and_started_again(box: Sandbox) -> None:
+def test_a_controller_that_died_is_noticed_and_started_again(box: Sandbox, aws: str) -> None:
     """Without it every wait for a certificate would end in a timeout that explains nothing."""
     process = cluster.status(box.name).processes
     assert set(NAMES) <= process.keys()
@@ -306,14 +347,14 @@ def test_a_controller_that_died_is_noticed_and_started_again(box: Sandbox) -> No
     psutil.Process(victim).kill()
     until(lambda: not cluster.status(box.name).running, "the death noticed")
     assert cluster.status(box.name).processes["cert-manager"] is None
-    cluster.start(box.name, (), crd_sets=SETS, tools=box.toolchain)
+    cluster.start(box.name, (), crd_sets=SETS, tools=box.toolchain, aws_endpoint=aws)
     assert cluster.status(box.name).running
 
 
-def test_a_second_start_changes_nothing(box: Sandbox) -> None:
+def test_a_second_start_changes_nothing(box: Sandbox, aws: str) -> None:
     """Tokens are kept, so the controllers run on."""
     before = cluster.status(box.name).processes
-    cluster.start(box.name, (), crd_sets=SETS, tools=box.toolchain)
+    cluster.start(box.name, (), crd_sets=SETS, tools=box.toolchain, aws_endpoint=aws)
     assert cluster.status(box.name).processes == before
     assert box.api().get(f"/api/v1/namespaces/{accounts.NAMESPACE}") is not None
 

@@ -11,7 +11,7 @@ from components.cache_persistence import CachePersistence, CachePersistenceArgs
 from components.guard import refuse
 from components.storage import StorageArgs, register_collection, register_storage
 from components.waves import Waves
-from models.names import MODELS_CLAIM, TENANT_LABEL
+from models.names import TENANT_LABEL, claim_label
 
 pytestmark = pytest.mark.mocks
 
@@ -121,10 +121,18 @@ def test_each_setting_brings_its_parts_and_no_others() -> None:
         assert "triplane-objects" not in graph.named("Namespace")
 
 
-def test_the_claim_keeps_its_name_whatever_provides_it() -> None:
-    """Engines name it as a plain string."""
-    for change in (as_it_is, on_longhorn, with_minio, with_both):
-        assert build(change).named("PersistentVolumeClaim") == ["models"]
+def test_another_class_is_another_claim() -> None:
+    """A claim's class never changes; under one name the old one would have to go first, with all
+    engines that read it.
+    """
+    local, longhorn = "models-triplane-local-path", "models-triplane-longhorn-models"
+    for change, name in ((as_it_is, local), (with_minio, local), (on_longhorn, longhorn)):
+        graph = build(change)
+        assert graph.named("PersistentVolumeClaim") == [name]
+        job = graph.inputs["east-store-seed-qwen3-8b"]["spec"]["template"]["spec"]
+        assert job["volumes"][0]["persistentVolumeClaim"]["claimName"] == name
+    jobs = {tuple(build(change).named("Job")) for change in (as_it_is, on_longhorn)}
+    assert len(jobs) == 2, "a Job on another volume is another Job"
 
 
 def test_the_tenant_comes_before_what_is_seeded_from_it() -> None:
@@ -193,6 +201,7 @@ def claim(size: str) -> dict[str, Any]:
     return {"spec": {"resources": {"requests": {"storage": size}}}}
 
 
+MODELS_CLAIM = claim_label("models-nvme")
 TENANT = "kubernetes:minio.min.io/v2:Tenant"
 CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
 

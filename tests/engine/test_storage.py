@@ -18,7 +18,9 @@ pytestmark = pytest.mark.engine
 
 MODELS = ("-n", "triplane-models")
 TENANT = "Tenant/triplane-objects/objects"
-CLAIM = "PersistentVolumeClaim/triplane-models/models"
+LONGHORN_CLAIM = "models-triplane-longhorn-models"
+CLAIM = f"PersistentVolumeClaim/triplane-models/{LONGHORN_CLAIM}"
+OTHER_CLAIM = "models-shared-nfs"
 KEYS = {"access_key_id": "objects-root", "secret_access_key": "planted-5d1c0f7a"}
 Settings = dict[str, Any]
 
@@ -34,7 +36,7 @@ def with_both(settings: Settings) -> None:
         volumes="longhorn",
         longhorn={"backup": {"secret": "backup-keys", "bucket": "backups"}},
         collect="revisions",
-        capacity_gib=60,
+        capacity_gib=80,
         objects={
             "kind": "minio",
             "bucket": "models",
@@ -106,6 +108,13 @@ def given(stack: SandboxStack, change: Change) -> Workspace:
     return workspace
 
 
+def failing(workspace: Workspace, *arguments: str) -> str:
+    """Run pulumi, which must fail; return all that it printed."""
+    done = workspace.attempt(arguments, quiet=True)
+    assert done.returncode != 0, done.stdout
+    return done.stdout + done.stderr
+
+
 def seeds(workspace: Workspace) -> dict[str, str]:
     """Return the endpoint that each finished seeding Job was told, by the Job's name."""
     found: dict[str, str] = {}
@@ -118,14 +127,16 @@ def seeds(workspace: Workspace) -> dict[str, str]:
     return found
 
 
-def claim(workspace: Workspace) -> dict[str, Any]:
-    (found,) = objects(workspace, "pvc", "models", *MODELS)
+def claim(workspace: Workspace, name: str = LONGHORN_CLAIM) -> dict[str, Any]:
+    """Return the only claim, which must be bound and have this name."""
+    (found,) = objects(workspace, "pvc", *MODELS)
+    assert found["metadata"]["name"] == name
     assert found["status"]["phase"] == "Bound"
     return found["spec"]
 
 
 def test_longhorn_and_a_tenant_come_up(stack: SandboxStack) -> None:
-    workspace = given(stack, changed(as_before))
+    workspace = given(stack, changed(sized(60)))
     # Operators are somebody else's here, and so is the namespace that Longhorn lives in.
     kubectl(workspace, "create", "namespace", "longhorn-system")
     text = pulumi(workspace, "preview", *CHECKED)
@@ -141,7 +152,7 @@ def test_longhorn_and_a_tenant_come_up(stack: SandboxStack) -> None:
 
 
 def test_the_tenants_keys_stand_in_its_secret_only(stack: SandboxStack) -> None:
-    workspace = given(stack, changed(as_before))
+    workspace = given(stack, changed(sized(60)))
     held = json.loads(
         kubectl(
             *(workspace, "get", "secret", "objects-config", "-n", "triplane-objects", "-o", "json")
@@ -184,10 +195,10 @@ def test_a_pool_is_added_and_never_changed(stack: SandboxStack) -> None:
 def test_another_store_is_one_setting_and_the_tenant_is_given_up_knowingly(
     stack: SandboxStack,
 ) -> None:
-    refused = given(stack, changed(elsewhere))
-    assert "protect" in pulumi(refused, "preview", *CHECKED, code=255)
+    assert "protect" in failing(given(stack, changed(elsewhere)), "preview", *CHECKED)
     pulumi(given(stack, changed(servers(4, 4), TENANT)), *UP)
     approved = given(stack, changed(elsewhere, TENANT))
+    assert "mandatory" not in pulumi(approved, "preview", *CHECKED)
     pulumi(approved, *UP)
     assert set(seeds(approved).values()) == {"http://seaweed.objects.svc:8333"}
     assert "triplane-objects" not in names(approved, "namespaces")
@@ -200,12 +211,12 @@ def test_another_store_is_one_setting_and_the_tenant_is_given_up_knowingly(
 def test_another_class_is_one_setting_and_the_volume_is_given_up_knowingly(
     stack: SandboxStack,
 ) -> None:
-    refused = given(stack, changed(another_class))
-    assert "protect" in pulumi(refused, "preview", *CHECKED, code=255)
+    assert "protect" in failing(given(stack, changed(another_class)), "preview", *CHECKED)
     pulumi(given(stack, changed(on_aws, CLAIM)), *UP)
     approved = given(stack, changed(another_class, CLAIM))
+    assert "mandatory" not in pulumi(approved, "preview", *CHECKED)
     pulumi(approved, *UP)
-    assert claim(approved)["storageClassName"] == "shared-nfs"
+    assert claim(approved, OTHER_CLAIM)["storageClassName"] == "shared-nfs"
     ready = {
         each["metadata"]["name"]: each["status"].get("readyReplicas")
         for each in objects(approved, "statefulsets", *MODELS)
@@ -216,7 +227,9 @@ def test_another_class_is_one_setting_and_the_volume_is_given_up_knowingly(
 
 
 def test_destroy_leaves_nothing(stack: SandboxStack) -> None:
-    workspace = given(stack, changed(another_class, CLAIM))
+    label = f"PersistentVolumeClaim/triplane-models/{OTHER_CLAIM}"
+    workspace = given(stack, changed(another_class, label))
+    pulumi(workspace, *UP)
     pulumi(workspace, "destroy", "--yes", "--skip-preview")
     assert urns(workspace) == []
     assert objects(workspace, "persistentvolumes") == []

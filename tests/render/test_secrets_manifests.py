@@ -10,8 +10,9 @@ import yaml
 from plans import ROOT
 from secret_plans import HOSTNAME, region_of, with_source
 
-from components.render import certificates, secrets
+from components.render import certificates, minio, secrets
 from models.certificates import Certificates, Issuer
+from models.names import TENANT_CONFIG_SECRET
 from models.secret_uses import secret_uses
 from models.secrets import SecretKey, SecretsKind, SecretSource, SecretUse, filled
 
@@ -192,9 +193,7 @@ def test_a_tenant_gets_the_object_stores_keys_as_its_own_file() -> None:
         "Secret/triplane-objects/objects-config",
     }
     tenant = next(use for use in uses if use.secret == "objects-config")
-    from components.render import minio
-
-    assert tenant.secret == minio.CONFIG_SECRET
+    assert tenant.secret == TENANT_CONFIG_SECRET
     made = filled(tenant, {"access_key_id": "abc", "secret_access_key": "12345678"})
     assert made == {minio.CONFIG_KEY: minio.config_env("abc", "12345678")}
 

@@ -33,7 +33,7 @@ def plan(**changes: Any) -> PlatformPlan:
                 "kind": "minio",
                 "bucket": "models",
                 "credentials": "config",
-                "minio": {"pools": pools},
+                "minio": {"pools": pools, "cpu": 1},
             },
         }
         for path, value in changes.items():

@@ -1,0 +1,325 @@
+"""VPCs, subnets, internet gateways, addresses, NAT gateways."""
+
+import ipaddress
+from collections.abc import Iterator
+from typing import Any, Final
+
+from models.problems import Problem, shown
+from sandbox.aws.api import Aws
+from sandbox.aws.kind import Kind
+from sandbox.aws.kinds.tools import (
+    chosen,
+    ec2_tags,
+    one,
+    require,
+    settle_ec2_tags,
+    specification,
+    unless_gone,
+)
+from sandbox.aws.rules import Rules
+from sandbox.aws.values import UNKNOWN, Props, items
+
+_NO_VPC: Final = ("InvalidVpcID.NotFound",)
+_NO_SUBNET: Final = ("InvalidSubnetID.NotFound",)
+_NO_GATEWAY: Final = ("InvalidInternetGatewayID.NotFound",)
+_NO_ADDRESS: Final = ("InvalidAllocationID.NotFound",)
+_NO_NAT: Final = ("NatGatewayNotFound",)
+
+
+def _cidr(inputs: Props) -> Iterator[Problem]:
+    text = inputs.get("cidrBlock")
+    if text is None or text == UNKNOWN:
+        return
+    try:
+        ipaddress.IPv4Network(text)
+    except ValueError as error:
+        yield Problem(path="cidrBlock", message=f"not a network: {error}", value=shown(text))
+
+
+def _create_vpc(aws: Aws, inputs: Props) -> str:
+    made = aws.call(
+        "ec2",
+        "create_vpc",
+        CidrBlock=inputs["cidrBlock"],
+        TagSpecifications=specification("vpc", inputs),
+    )
+    return str(made["Vpc"]["VpcId"])
+
+
+def _settle_vpc(aws: Aws, identity: str, inputs: Props) -> None:
+    for name, attribute in _ATTRIBUTES.items():
+        if inputs.get(name) is not None:
+            setting = {attribute: {"Value": inputs[name]}}
+            aws.call("ec2", "modify_vpc_attribute", VpcId=identity, **setting)
+    settle_ec2_tags(aws, identity, inputs)
+
+
+_ATTRIBUTES: Final = {
+    "enableDnsSupport": "EnableDnsSupport",
+    "enableDnsHostnames": "EnableDnsHostnames",
+}
+
+
+def _read_vpc(aws: Aws, identity: str, _: Props) -> Props | None:
+    found = one(aws, "describe_vpcs", "Vpcs", _NO_VPC, VpcIds=[identity])
+    if found is None:
+        return None
+    attributes = {name: _attribute(aws, identity, api) for name, api in _ATTRIBUTES.items()}
+    main = {"Name": "association.main", "Values": ["true"]}
+    inside = {"Name": "vpc-id", "Values": [identity]}
+    tables = aws.call("ec2", "describe_route_tables", Filters=[inside, main])["RouteTables"]
+    table = tables[0]["RouteTableId"] if tables else None
+    return {
+        "arn": aws.arn("ec2", f"vpc/{identity}"),
+        "cidrBlock": found["CidrBlock"],
+        "defaultNetworkAclId": _default(aws, identity, "network_acls", "NetworkAcl"),
+        "defaultRouteTableId": table,
+        "defaultSecurityGroupId": _default(aws, identity, "security_groups", "Group"),
+        "dhcpOptionsId": found["DhcpOptionsId"],
+        "instanceTenancy": found["InstanceTenancy"],
+        "mainRouteTableId": table,
+        "ownerId": aws.account,
+        "tagsAll": ec2_tags(aws, identity),
+        **attributes,
+    }
+
+
+def _attribute(aws: Aws, identity: str, attribute: str) -> bool:
+    name = attribute[0].lower() + attribute[1:]
+    told = aws.call("ec2", "describe_vpc_attribute", VpcId=identity, Attribute=name)
+    return bool(told[attribute]["Value"])
+
+
+def _default(aws: Aws, identity: str, listing: str, key: str) -> str:
+    inside = {"Name": "vpc-id", "Values": [identity]}
+    if listing == "security_groups":
+        named = {"Name": "group-name", "Values": ["default"]}
+        told = aws.call("ec2", "describe_security_groups", Filters=[inside, named])
+        return str(told["SecurityGroups"][0]["GroupId"])
+    told = aws.call("ec2", "describe_network_acls", Filters=[inside])
+    return str(next(each[f"{key}Id"] for each in told["NetworkAcls"] if each["IsDefault"]))
+
+
+def _delete_vpc(aws: Aws, identity: str, _: Props) -> None:
+    unless_gone(aws, "ec2", "delete_vpc", _NO_VPC, VpcId=identity)
+
+
+def _create_subnet(aws: Aws, inputs: Props) -> str:
+    names = {"vpcId": "VpcId", "cidrBlock": "CidrBlock", "availabilityZone": "AvailabilityZone"}
+    made = aws.call(
+        "ec2",
+        "create_subnet",
+        TagSpecifications=specification("subnet", inputs),
+        **chosen(inputs, names),
+    )
+    return str(made["Subnet"]["SubnetId"])
+
+
+def _settle_subnet(aws: Aws, identity: str, inputs: Props) -> None:
+    public = {"Value": bool(inputs.get("mapPublicIpOnLaunch"))}
+    aws.call("ec2", "modify_subnet_attribute", SubnetId=identity, MapPublicIpOnLaunch=public)
+    settle_ec2_tags(aws, identity, inputs)
+
+
+def _read_subnet(aws: Aws, identity: str, _: Props) -> Props | None:
+    found = one(aws, "describe_subnets", "Subnets", _NO_SUBNET, SubnetIds=[identity])
+    if found is None:
+        return None
+    return {
+        "arn": found["SubnetArn"],
+        "assignIpv6AddressOnCreation": found["AssignIpv6AddressOnCreation"],
+        "availabilityZone": found["AvailabilityZone"],
+        "availabilityZoneId": found["AvailabilityZoneId"],
+        "cidrBlock": found["CidrBlock"],
+        "mapPublicIpOnLaunch": found["MapPublicIpOnLaunch"],
+        "ownerId": aws.account,
+        "vpcId": found["VpcId"],
+        "tagsAll": ec2_tags(aws, identity),
+    }
+
+
+def _delete_subnet(aws: Aws, identity: str, _: Props) -> None:
+    unless_gone(aws, "ec2", "delete_subnet", _NO_SUBNET, SubnetId=identity)
+
+
+def _create_gateway(aws: Aws, inputs: Props) -> str:
+    tags = specification("internet-gateway", inputs)
+    made = aws.call("ec2", "create_internet_gateway", TagSpecifications=tags)
+    return str(made["InternetGateway"]["InternetGatewayId"])
+
+
+def _gateway(aws: Aws, identity: str) -> dict[str, Any] | None:
+    operation, key = "describe_internet_gateways", "InternetGateways"
+    return one(aws, operation, key, _NO_GATEWAY, InternetGatewayIds=[identity])
+
+
+def _attached(found: dict[str, Any]) -> str | None:
+    attachments = items(found, "Attachments")
+    return str(attachments[0]["VpcId"]) if attachments else None
+
+
+def _settle_gateway(aws: Aws, identity: str, inputs: Props) -> None:
+    now, wanted = _attached(_gateway(aws, identity) or {}), inputs.get("vpcId")
+    both = {"InternetGatewayId": identity}
+    if now is not None and now != wanted:
+        aws.call("ec2", "detach_internet_gateway", VpcId=now, **both)
+    if wanted is not None and now != wanted:
+        aws.call("ec2", "attach_internet_gateway", VpcId=wanted, **both)
+    settle_ec2_tags(aws, identity, inputs)
+
+
+def _read_gateway(aws: Aws, identity: str, _: Props) -> Props | None:
+    found = _gateway(aws, identity)
+    if found is None:
+        return None
+    return {
+        "arn": aws.arn("ec2", f"internet-gateway/{identity}"),
+        "ownerId": aws.account,
+        "vpcId": _attached(found),
+        "tagsAll": ec2_tags(aws, identity),
+    }
+
+
+def _delete_gateway(aws: Aws, identity: str, _: Props) -> None:
+    found = _gateway(aws, identity)
+    if found is None:
+        return
+    if (vpc := _attached(found)) is not None:
+        aws.call("ec2", "detach_internet_gateway", InternetGatewayId=identity, VpcId=vpc)
+    aws.call("ec2", "delete_internet_gateway", InternetGatewayId=identity)
+
+
+def _create_address(aws: Aws, inputs: Props) -> str:
+    tags = specification("elastic-ip", inputs)
+    made = aws.call("ec2", "allocate_address", Domain="vpc", TagSpecifications=tags)
+    return str(made["AllocationId"])
+
+
+def _read_address(aws: Aws, identity: str, _: Props) -> Props | None:
+    operation, key = "describe_addresses", "Addresses"
+    found = one(aws, operation, key, _NO_ADDRESS, AllocationIds=[identity])
+    if found is None:
+        return None
+    return {
+        "allocationId": identity,
+        "arn": aws.arn("ec2", f"elastic-ip/{identity}"),
+        "domain": found["Domain"],
+        "publicIp": found["PublicIp"],
+        "publicDns": f"ec2-{found['PublicIp'].replace('.', '-')}.compute.amazonaws.com",
+        "tagsAll": ec2_tags(aws, identity),
+    }
+
+
+def _delete_address(aws: Aws, identity: str, _: Props) -> None:
+    unless_gone(aws, "ec2", "release_address", _NO_ADDRESS, AllocationId=identity)
+
+
+def _create_nat(aws: Aws, inputs: Props) -> str:
+    subnet = str(inputs["subnetId"])
+    found = one(aws, "describe_subnets", "Subnets", _NO_SUBNET, SubnetIds=[subnet])
+    missing = f"The subnet ID '{subnet}' does not exist"
+    require(found, "CreateNatGateway", _NO_SUBNET[0], missing)
+    names = {"allocationId": "AllocationId", "connectivityType": "ConnectivityType"}
+    made = aws.call(
+        "ec2",
+        "create_nat_gateway",
+        SubnetId=subnet,
+        TagSpecifications=specification("natgateway", inputs),
+        **chosen(inputs, names),
+    )
+    return str(made["NatGateway"]["NatGatewayId"])
+
+
+def _read_nat(aws: Aws, identity: str, _: Props) -> Props | None:
+    operation, key = "describe_nat_gateways", "NatGateways"
+    found = one(aws, operation, key, _NO_NAT, NatGatewayIds=[identity])
+    if found is None or found["State"] in ("deleted", "deleting"):
+        return None
+    address: Props = (items(found, "NatGatewayAddresses") or [{}])[0]
+    return {
+        "allocationId": address.get("AllocationId"),
+        "associationId": address.get("AssociationId", ""),
+        "connectivityType": found["ConnectivityType"],
+        "networkInterfaceId": address.get("NetworkInterfaceId"),
+        "privateIp": address.get("PrivateIp"),
+        "publicIp": address.get("PublicIp"),
+        "subnetId": found["SubnetId"],
+        "tagsAll": ec2_tags(aws, identity),
+    }
+
+
+def _delete_nat(aws: Aws, identity: str, state: Props) -> None:
+    unless_gone(aws, "ec2", "delete_nat_gateway", _NO_NAT, NatGatewayId=identity)
+    # EC2 removes a gateway's interface with it; moto leaves it behind.
+    if interface := state.get("networkInterfaceId"):
+        gone = ("InvalidNetworkInterfaceID.NotFound",)
+        unless_gone(aws, "ec2", "delete_network_interface", gone, NetworkInterfaceId=interface)
+
+
+VPC: Final = Kind(
+    type="aws:ec2/vpc:Vpc",
+    sdk="ec2.Vpc",
+    rules=Rules(
+        source="internal/service/ec2/vpc_.go",
+        replace=("cidrBlock",),
+        update=("enableDnsHostnames", "enableDnsSupport"),
+        defaults={"enableDnsSupport": True},
+    ),
+    create=_create_vpc,
+    settle=_settle_vpc,
+    read=_read_vpc,
+    delete=_delete_vpc,
+    check=_cidr,
+)
+SUBNET: Final = Kind(
+    type="aws:ec2/subnet:Subnet",
+    sdk="ec2.Subnet",
+    rules=Rules(
+        source="internal/service/ec2/vpc_subnet.go",
+        replace=("vpcId", "cidrBlock", "availabilityZone"),
+        update=("mapPublicIpOnLaunch",),
+        defaults={"mapPublicIpOnLaunch": False},
+    ),
+    create=_create_subnet,
+    settle=_settle_subnet,
+    read=_read_subnet,
+    delete=_delete_subnet,
+    check=_cidr,
+)
+INTERNET_GATEWAY: Final = Kind(
+    type="aws:ec2/internetGateway:InternetGateway",
+    sdk="ec2.InternetGateway",
+    rules=Rules(source="internal/service/ec2/vpc_internet_gateway.go", update=("vpcId",)),
+    create=_create_gateway,
+    settle=_settle_gateway,
+    read=_read_gateway,
+    delete=_delete_gateway,
+)
+EIP: Final = Kind(
+    type="aws:ec2/eip:Eip",
+    sdk="ec2.Eip",
+    rules=Rules(
+        source="internal/service/ec2/ec2_eip.go",
+        replace=("domain",),
+        enums={"domain": ("vpc",)},
+    ),
+    create=_create_address,
+    settle=settle_ec2_tags,
+    read=_read_address,
+    delete=_delete_address,
+)
+NAT_GATEWAY: Final = Kind(
+    type="aws:ec2/natGateway:NatGateway",
+    sdk="ec2.NatGateway",
+    rules=Rules(
+        source="internal/service/ec2/vpc_nat_gateway.go",
+        replace=("allocationId", "connectivityType", "subnetId"),
+        defaults={"connectivityType": "public"},
+        enums={"connectivityType": ("public", "private")},
+    ),
+    create=_create_nat,
+    settle=settle_ec2_tags,
+    read=_read_nat,
+    delete=_delete_nat,
+)
+KINDS: Final = (VPC, SUBNET, INTERNET_GATEWAY, EIP, NAT_GATEWAY)

@@ -1,0 +1,1 @@
+"""The Pulumi provider plugin: what the engine talks to."""

@@ -1,0 +1,106 @@
+"""Check: names and types by the SDK, then what the rules say; then the provider's own values."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
+
+from models.problems import Problem, shown
+from sandbox.aws.kind import Kind
+from sandbox.aws.schema.check import check as check_shape
+from sandbox.aws.schema.types import TypeSchema
+from sandbox.aws.values import UNKNOWN, Props, has_unknown, is_empty, part, without_empty
+
+DEFAULTS: Final = "__defaults"
+"""Key under which the names of filled-in properties are kept, as bridged providers do."""
+
+
+def problems(kind: Kind, schema: TypeSchema, given: Props) -> Iterator[Problem]:
+    """Yield everything that is wrong with a resource's inputs."""
+    wrong = list(check_shape(given, schema.inputs))
+    yield from wrong
+    yield from _not_played(kind, schema, given)
+    yield from _values(kind, given)
+    if not wrong:
+        yield from kind.check(given)
+
+
+def _not_played(kind: Kind, schema: TypeSchema, given: Props) -> Iterator[Problem]:
+    for name, value in given.items():
+        if name in schema.inputs.properties and not is_empty(value):
+            if kind.rules.acts_on(name):
+                continue
+            yield Problem(
+                path=name,
+                message="the AWS stand-in does not act on this property, so it cannot vouch for it",
+                mend=f"leave it out, or add it to {kind.type} in sandbox/aws/kinds",
+            )
+
+
+def _values(kind: Kind, given: Props) -> Iterator[Problem]:
+    for path, allowed in kind.rules.enums.items():
+        for at, value in _at(given, path.split(".")):
+            if value is not None and value != UNKNOWN and value not in allowed:
+                yield Problem(
+                    path=at,
+                    message="a value that AWS does not know",
+                    value=shown(value),
+                    allowed=", ".join(allowed),
+                )
+    for group in kind.rules.exclusive:
+        if len(both := [name for name in group if not is_empty(given.get(name))]) > 1:
+            yield Problem(
+                path=both[0],
+                message=f"conflicts with {', '.join(both[1:])}",
+                mend="give one of them",
+            )
+
+
+def _at(value: Any, parts: list[str], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every value that a dotted path means, lists walked through."""
+    if isinstance(value, list):
+        for index, each in enumerate(cast("list[Any]", value)):
+            yield from _at(each, parts, f"{path}[{index}]")
+    elif not parts:
+        yield path, value
+    elif isinstance(value, Mapping):
+        at = f"{path}.{parts[0]}" if path else parts[0]
+        yield from _at(cast("Props", value).get(parts[0]), parts[1:], at)
+
+
+def complete(kind: Kind, urn: str, given: Props, old: Props, seed: bytes) -> Props:
+    """Return the inputs with what the provider fills in: defaults and a name."""
+    made = without_empty(given)
+    filled: list[str] = []
+    rules = kind.rules
+    for name, value in rules.defaults.items():
+        if name not in made:
+            made[name] = value
+            filled.append(name)
+    if rules.name is not None and rules.name not in made and not _prefixed(rules.name, made):
+        kept = old.get(rules.name) if rules.name in old.get(DEFAULTS, []) else None
+        made[rules.name] = kept or _name(urn, seed, rules.name_limit)
+        filled.append(rules.name)
+    if filled:
+        made[DEFAULTS] = sorted(filled)
+    return made
+
+
+def _prefixed(name: str, made: Props) -> bool:
+    return f"{name}Prefix" in made
+
+
+def _name(urn: str, seed: bytes, limit: int) -> str:
+    """Return the resource's own name and seven random digits, as Pulumi names things."""
+    suffix = hashlib.sha256(seed or urn.encode()).hexdigest()[:7]
+    base = urn.rpartition("::")[2][: limit - 8]
+    return f"{base}-{suffix}"
+
+
+def with_tags(kind: Kind, inputs: Props, default_tags: Mapping[str, str]) -> Props:
+    """Return the inputs with `tagsAll`: the provider's default tags under the resource's own."""
+    if not kind.rules.tagged:
+        return inputs
+    own: Any = inputs.get("tags")
+    if has_unknown(own):
+        return {**inputs, "tagsAll": UNKNOWN}
+    return {**inputs, "tagsAll": {**default_tags, **part(inputs, "tags")}}

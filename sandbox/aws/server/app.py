@@ -1,0 +1,77 @@
+"""The WSGI application in front of moto: throttling, repeated creations, EKS's missing parts."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from sandbox.aws import faults
+from sandbox.aws.server.eks import Eks
+from sandbox.aws.server.journal import Journal
+from sandbox.aws.server.wire import (
+    Answer,
+    Environ,
+    Seen,
+    StartResponse,
+    Wsgi,
+    forward,
+    json_answer,
+    see,
+    throttled,
+)
+
+_READS: Final = ("Describe", "List", "Get", "GET ", "HEAD ")
+
+
+class Application:
+    """Serves one stack, one request after another: moto's dictionaries are not locked."""
+
+    def __init__(self, inner: Wsgi, *, faults_file: Path, generation: str, account: str) -> None:
+        self._inner, self._faults = inner, faults_file
+        self._generation, self._account = generation, account
+        self._lock = threading.RLock()
+        self._eks = Eks(faults_file)
+        self._journal = Journal()
+        self._throttled: Counter[str] = Counter()
+
+    def __call__(self, environ: Environ, start: StartResponse) -> Iterable[bytes]:
+        """Answer one request."""
+        if environ.get("PATH_INFO") == "/stand-in":
+            return json_answer({"generation": self._generation}).send(start)
+        seen = see(environ, self._account)
+        with self._lock:
+            return self._answer(seen, environ).send(start)
+
+    def _answer(self, seen: Seen, environ: Environ) -> Answer:
+        if self._is_throttled(seen):
+            return throttled(seen.service)
+        changes = not seen.operation.startswith(_READS)
+        if seen.mark is None or not changes:
+            return self._serve(seen, environ)
+        old = self._journal.echo(seen.mark, seen.operation)
+        if old is not None:
+            return old
+        answer = self._serve(seen, environ)
+        if answer.good:
+            self._journal.note(seen.mark, seen.operation, answer)
+        return answer
+
+    def _serve(self, seen: Seen, environ: Environ) -> Answer:
+        if seen.service != "eks":
+            return forward(self._inner, environ)
+        own = self._eks.handle(seen)
+        if own is not None:
+            return own
+        return self._eks.complete(seen, forward(self._inner, environ))
+
+    def _is_throttled(self, seen: Seen) -> bool:
+        for index, each in enumerate(faults.read(self._faults)):
+            if not isinstance(each, faults.Throttle) or each.service != seen.service:
+                continue
+            key = f"{index} {each.model_dump_json()}"
+            wanted = each.operation in ("*", seen.operation)
+            if wanted and self._throttled[key] < each.times:
+                self._throttled[key] += 1
+                return True
+        return False
