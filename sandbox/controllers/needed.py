@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from models.certificates import ISSUED
+from models.certificates import ISSUED, Issuer
 from models.regions import ObjectStoreKind, Region, VolumeBackend
 from sandbox.crds import DEFAULT_SETS
+from sandbox.errors import SandboxError
 
 _CERTIFICATES: Final = "cert-manager"
 _SECRETS: Final = "external-secrets"
@@ -13,7 +14,16 @@ _OBJECTS: Final = "minio-operator"
 
 
 def crd_sets(region: Region) -> tuple[str, ...]:
-    """Return the CRD sets of a region: each costs a second or two at the first start."""
+    """Return the CRD sets of a region: each costs a second or two at the first start.
+
+    Raises `SandboxError` for what cannot become ready here: a wait of ten minutes explains nothing.
+    """
+    if region.certificates.issuer is Issuer.ACME:
+        message = (
+            f"region {region.name}: certificates.issuer is acme, and no public authority can be "
+            "reached from the sandbox; try the stack with ca or private-ca"
+        )
+        raise SandboxError(message)
     asked = {
         _CERTIFICATES: region.certificates.issuer in ISSUED,
         _SECRETS: region.secrets.is_store,
