@@ -12,7 +12,6 @@ from typing import Any
 
 import pulumi
 from pulumi import Output, ResourceOptions
-from pulumi_kubernetes.apiextensions.v1 import CustomResourceDefinition
 
 from models.definitions import Definition, missing_version
 
@@ -28,7 +27,7 @@ class ExternalOperatorsArgs:
 class ExternalOperators(pulumi.ComponentResource):
     """Definitions that exist and serve what we write. `served` is known once all were seen."""
 
-    definitions: Mapping[str, CustomResourceDefinition]
+    definitions: Mapping[str, pulumi.CustomResource]
 
     def __init__(
         self, name: str, args: ExternalOperatorsArgs, opts: ResourceOptions | None = None
@@ -36,23 +35,48 @@ class ExternalOperators(pulumi.ComponentResource):
         """Read every definition. Raises `pulumi.RunError` where one serves other versions."""
         super().__init__("triplane:operators:ExternalOperators", name, None, opts)
         child = ResourceOptions(parent=self)
-        self.definitions = {
-            wanted.name: CustomResourceDefinition.get(
+        reads = {
+            wanted.name: _DefinitionRead(
                 f"{name}-needs-{wanted.kind}-{wanted.version}", wanted.name, child
             )
             for wanted in args.definitions
         }
+        self.definitions = reads
         seen = [
-            self.definitions[wanted.name].spec.apply(partial(_hold, args, wanted))
+            reads[wanted.name].spec.apply(partial(_hold, args, wanted))
             for wanted in args.definitions
         ]
         self.register_outputs({"served": Output.all(*seen)})
 
 
-def _hold(args: ExternalOperatorsArgs, wanted: Definition, spec: Any) -> str:
+class _DefinitionRead(pulumi.CustomResource):
+    """A definition that exists, read.
+
+    `CustomResourceDefinition.get` gives the provider no inputs, and every refresh would then find
+    the object's name as a change; it would also make typed objects of whole schemas.
+    """
+
+    spec: Output[Any]
+
+    def __init__(self, name: str, definition: str, opts: ResourceOptions) -> None:
+        props = {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": definition},
+            "spec": None,
+        }
+        super().__init__(
+            "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition",
+            name,
+            props,
+            ResourceOptions.merge(opts, ResourceOptions(id=definition)),
+        )
+
+
+def _hold(args: ExternalOperatorsArgs, wanted: Definition, spec: Mapping[str, Any] | None) -> str:
     versions: list[Mapping[str, Any]] = [
-        {"name": each.name, "served": each.served}
-        for each in (() if spec is None else spec.versions)
+        {"name": each["name"], "served": each["served"]}
+        for each in (() if spec is None else spec["versions"])
     ]
     problem = missing_version(wanted, versions, f"the cluster of region {args.region!r}")
     if problem is not None:

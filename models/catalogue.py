@@ -15,8 +15,8 @@ from models.accelerators import Accelerator, InstanceType
 from models.base import UNRESOLVED, DnsLabel, Model
 from models.charts import Chart
 from models.contract import EngineContract, Image
-from models.sharing import slices_of
 from models.golden import Goldens, ModelGoldens
+from models.sharing import slices_of
 
 
 class Status(StrEnum):

@@ -34,7 +34,7 @@ class PlannedPool(Model):
     """A node pool with its machine's shape; `usd_per_hour` is one node's price, None unpriced.
 
     `efa_interfaces` is how many EFA interfaces the machine takes. Where cards are shared,
-    `accelerator` is the slice, and the shape's GPUs are what the scheduler counts: slices, or turns.
+    `accelerator` is the slice, and the shape's GPUs are what the scheduler counts: slices or turns.
     """
 
     pool: NodePool
@@ -160,8 +160,8 @@ class PlatformPlan(Model):
     """Everything that one stack will create.
 
     `charts` are the catalogue's, by our name; `models/operators.py` says which of them a region
-    gets where `operators` is `managed`. `shell_image` has a shell and `swapoff`, for nodes whose swap
-    is to be off.
+    gets where `operators` is `managed`. `shell_image` has a shell and `swapoff`, for nodes whose
+    swap is to be off.
     """
 
     environment: Environment

@@ -317,7 +317,9 @@ class Storage(Model):
             )
             raise ValueError(message)
         if self.volumes is not VolumeBackend.LONGHORN and self.longhorn != Longhorn():
-            message = f"the key longhorn does nothing with volumes {self.volumes.value!r}; remove it"
+            message = (
+                f"the key longhorn does nothing with volumes {self.volumes.value!r}; remove it"
+            )
             raise ValueError(message)
         return self
 
@@ -329,8 +331,8 @@ class Storage(Model):
             return self
         if self.objects.kind is ObjectStoreKind.MINIO:
             message = (
-                "longhorn.backup would go to the tenant whose drives lie on Longhorn; name a bucket "
-                "outside the cluster (backup.bucket, backup.region)"
+                "longhorn.backup would go to the tenant whose drives lie on Longhorn; name a "
+                "bucket outside the cluster (backup.bucket, backup.region)"
             )
             raise ValueError(message)
         return self

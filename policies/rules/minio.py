@@ -69,8 +69,8 @@ def _is_release(manifest: Manifest, chart: "re.Pattern[str]") -> bool:
 @rule(
     "k8s-release-replace-lost-images",
     "No release of a chart takes default images that were deleted.",
-    remedy="set image.repository and mcImage.repository to a mirror (quay.io/minio/..., or a copy in "
-    "your own registry by digest), or use another S3 store",
+    remedy="set image.repository and mcImage.repository to a mirror (quay.io/minio/..., or a copy "
+    "in your own registry by digest), or use another S3 store",
     weight=Weight.CRITICAL,
     tags=("images", "minio"),
 )

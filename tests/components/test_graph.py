@@ -56,7 +56,9 @@ def build(
     made: list[Platform] = []
 
     def program() -> None:
-        args = PlatformArgs(plan=plan, secrets={"local": given}, seed_program={"__main__.py": "pass"})
+        args = PlatformArgs(
+            plan=plan, secrets={"local": given}, seed_program={"__main__.py": "pass"}
+        )
         made.append(Platform("triplane", args))
 
     # Untyped in the SDK; without it a failing assertion inside an apply would pass silently.
