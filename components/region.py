@@ -137,8 +137,9 @@ class Region(pulumi.ComponentResource):
             chosen = [row for row in rows if row.lead is lead]
             if not chosen:
                 continue
+            beside = "" if lead else "-beside"
             installed = WaveOperators(
-                f"{self._name}-operators{wave:+d}",
+                f"{self._name}-operators{wave:+d}{beside}",
                 WaveOperatorsArgs(plan=args.plan, region=args.region, rows=chosen),
                 self._waves.options(wave),
             )
