@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
-from stack_lab import pulumi
+from stack_lab import pulumi, urns
 
 from models.regions import POOL_LABEL
 from sandbox.stack import CHECKED, UP, SandboxStack
@@ -97,8 +97,11 @@ def test_a_refresh_finds_no_drift(workspace: Workspace) -> None:
 
 
 def test_what_is_protected_survives_a_destroy(workspace: Workspace) -> None:
-    text = pulumi(workspace, "destroy", "--yes", code=255)
-    assert "protected" in text
+    before = urns(workspace)
+    done = workspace.attempt(["destroy", "--yes"], quiet=True)
+    assert done.returncode != 0
+    assert "because it is protected" in done.stdout + done.stderr
+    assert urns(workspace) == before, "the preview fails, and nothing is deleted"
 
 
 def test_down_leaves_the_cloud_empty(stack: SandboxStack) -> None:
