@@ -5,11 +5,14 @@ from typing import Any
 
 import policies_lab as lab
 import pytest
+import test_secret_rules as secret_rules
 from engine_lab import UNKNOWN, Preview, preview
 from policies_lab import CONTAINER, NAMESPACE, POD, Json
+from test_accelerators import GPU, RELEASE, TEAM, engine
 from test_policy_plan import BROKEN as BROKEN_PLANS
 from test_policy_plan import inputs
-from test_policy_rules import BROKEN
+from test_policy_rules import BROKEN, ELSEWHERE
+from test_storage_rules import broken_plan, shared, tenant
 
 from policies.registry import OBJECT_RULES, PLAN_RULES, STACK_RULES
 from sandbox.toolchain import Toolchain, ensure
@@ -28,6 +31,20 @@ SHOWN_AT = {
 """Rules whose finding stands at another object than the broken one."""
 
 SHORT_NAMES = set(lab.compliant())
+INSIDE = {
+    rule
+    for module, rules in ELSEWHERE.items()
+    if module != "test_policy_slips_*.py"
+    for rule in rules
+}
+"""Rules about operators, storage, secrets and certificates: broken in a stack of their own."""
+
+PLAN_OF_STORAGE = "plan-storage"
+IN_PROD = {
+    "environment": "prod",
+    "regions": [{"name": "east", "pools": [{"name": "gpu-l4-pool", "accelerator": "l4"}]}],
+    **LABELS,
+}
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +123,63 @@ def other_cases() -> tuple[dict[str, Json], set[tuple[str, str]]]:
     }
 
 
+def release(**inputs: Any) -> Json:
+    """Return a Helm release as the engine shows it."""
+    return {"apiVersion": "helm.sh/v3", "kind": "Release", **inputs}
+
+
+def inside() -> dict[str, Json]:
+    """Return a region's inside with each of its rules broken."""
+    stack: dict[str, Json] = secret_rules.compliant()
+    seen: set[str] = set()
+    for rule, path, value, _ in secret_rules.CASES:
+        if rule not in seen:
+            stack = lab.broken(path, value, stack)
+        seen.add(rule)
+    stack |= shared(shareManagerNodeSelector="", dataLocality="strict-local", numberOfReplicas="2")
+    bare = {"chart": "gpu-operator", "namespace": "gpu-operator", "skipAwait": True}
+    stack["bare"] = release(**bare, values={"driver": {"enable": False}})
+    stack["misspelt"] = release(**{**RELEASE, "values": {"driver": {"enable": False}}})
+    stack["external"]["spec"]["refreshInterval"] = "0"
+    old = {"name": "longhorn", "chart": "longhorn", "version": "1.6.4"}
+    stack["longhorn"] = release(**old, values={})
+    stack["lost"] = release(
+        name="minio",
+        chart="minio",
+        version="5.4.0",
+        repositoryOpts={"repo": "https://charts.min.io"},
+        values={},
+    )
+    stack["tenant"] = tenant((1, 1))
+    stack["taint"] = engine([GPU, TEAM])
+    slices = moved({"slices": engine(resource="nvidia.com/mig-3g.40gb")}, "slices")
+    turns = moved({"turns": engine(labels={"nvidia.com/gpu.product": "NVIDIA-L4-SHARED"})}, "turns")
+    stack["node"] = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "gpu-0", "labels": {"nvidia.com/gpu.present": "true"}},
+        "status": {"nodeInfo": {"osImage": "Amazon Linux 2023.9"}},
+    }
+    stack["policy"] = {
+        "apiVersion": "nvidia.com/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "cluster-policy"},
+        "spec": {"daemonsets": {"tolerations": [GPU]}, "driver": {"enabled": True}},
+    }
+    return {**stack, **slices, **turns}
+
+
+def test_the_inside_of_a_region_is_refused_by_the_engine(tools: Toolchain, tmp_path: Path) -> None:
+    """Operators, storage, secrets and certificates: each rule reaches the user."""
+    done = preview(tmp_path, tools, inside(), plan=broken_plan(), settings=IN_PROD)
+    assert done.exit_code != 0
+    assert ADVICE_OF_THE_SDK not in done.text
+    said = {rule for level, rule, _ in done.violations if level == "mandatory"}
+    warned = {rule for rule in INSIDE if f" {rule}: ExternalSecret/" in done.text}
+    assert sorted((INSIDE | {PLAN_OF_STORAGE}) - said - warned) == [], done.text[:20000]
+    assert INSIDE - said <= {"k8s-externalsecret-stay-fresh"}, "risky, but no fault"
+
+
 @pytest.fixture(scope="module")
 def refused(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Preview:
     """Preview every broken object at once, with unknowns among them, and a broken plan."""
@@ -139,8 +213,9 @@ def test_one_broken_field_of_each_rule_is_refused_by_the_engine(refused: Preview
         if (label and (rule, label) not in mandatory) or rule not in rules
     }
     assert not missing, f"{sorted(missing)}\n{refused.text[:20000]}"
-    assert {rule for rule, _ in wanted} == {each.rule.id for each in OBJECT_RULES} | STACK_IDS
-    assert {rule.id for rule in PLAN_RULES} <= rules
+    known = {each.rule.id for each in OBJECT_RULES} | STACK_IDS
+    assert {rule for rule, _ in wanted} == known - INSIDE
+    assert {rule.id for rule in PLAN_RULES} - {PLAN_OF_STORAGE} <= rules
 
 
 def test_unknown_values_are_refused_field_by_field(refused: Preview) -> None:

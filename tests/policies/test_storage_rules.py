@@ -215,6 +215,13 @@ def test_longhorn_on_machines_that_cannot_attach_is_refused() -> None:
 Change = Callable[[Json, Json], None]
 
 
+def broken_plan() -> Json:
+    """Return a plan's inputs whose storage cannot be carried: Longhorn on Bottlerocket."""
+    inputs: Any = copy.deepcopy(plan_inputs(dev_plan(_on_longhorn)))
+    _pool("ami", "bottlerocket")(inputs, inputs["regions"][0])
+    return inputs
+
+
 def planned(change: Change) -> list[Finding]:
     """Return what the plan's rule finds once its inputs were changed."""
     inputs: Any = copy.deepcopy(plan_inputs(dev_plan(_on_longhorn)))
