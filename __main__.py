@@ -1,6 +1,7 @@
 """The Pulumi program: load settings, build the platform, export outputs."""
 
 import datetime
+import json
 import os
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import yaml
 from catalog.loader import load, program
 from components.platform import Platform, PlatformArgs, RegionSecrets
 from components.stack_secrets import stored
+from models.kubeconfigs import only
 from models.notices import Notice
 from models.plan import PlannedRegion
 from models.problems import ProblemsError
@@ -19,13 +21,13 @@ from models.settings import parse
 
 
 def kubeconfig(context: str) -> str:
-    """Return the text of the first kubeconfig that has the context; refuse where none has it."""
+    """Return the context from the first kubeconfig that has it; refuse where none has it."""
     paths = [Path(path) for path in os.environ.get("KUBECONFIG", "").split(os.pathsep) if path]
     looked = paths or [Path.home() / ".kube" / "config"]
     for path in (path for path in looked if path.is_file()):
-        text = path.read_text()
-        if any(each["name"] == context for each in yaml.safe_load(text).get("contexts") or ()):
-            return text
+        found = only(yaml.safe_load(path.read_text()) or {}, context)
+        if found is not None:
+            return json.dumps(found)
     message = (
         f"no kubeconfig has the context {context!r} (looked in {', '.join(map(str, looked))}). "
         "Set KUBECONFIG, or run `make up` for the sandbox"
