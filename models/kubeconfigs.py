@@ -13,7 +13,7 @@ def only(config: Mapping[str, Any], context: str) -> dict[str, Any] | None:
     entry = _named(config, "contexts", context)
     if entry is None:
         return None
-    inner = entry.get("context") or {}
+    inner: Mapping[str, Any] = entry.get("context") or {}
     kept = {
         "contexts": [entry],
         "clusters": [_named(config, "clusters", str(inner.get("cluster")))],
@@ -28,4 +28,5 @@ def only(config: Mapping[str, Any], context: str) -> dict[str, Any] | None:
 
 
 def _named(config: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any] | None:
-    return next((each for each in config.get(key) or () if each.get("name") == name), None)
+    listed: list[Mapping[str, Any]] = config.get(key) or []
+    return next((each for each in listed if each.get("name") == name), None)
