@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Generic, Protocol, TypeVar
 
+from models.quantities import InvalidQuantityError
 from policies.context import Context
 from policies.finding import Breach, Finding, Severity
 from policies.nodes import UnknownFieldError, UnreadableFieldError
-from policies.quantities import InvalidQuantityError
 
 
 class Weight(StrEnum):

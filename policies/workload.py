@@ -12,7 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Final
 
-from policies import quantities
+from models import quantities
 from policies.context import is_house
 from policies.images import image_of
 from policies.manifest import Manifest

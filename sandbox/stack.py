@@ -132,12 +132,13 @@ class SandboxStack:
     def _start_existing(self, settings: Settings) -> dict[str, Path]:
         """Start a control plane for each existing cluster; return kubeconfigs by context."""
         contexts: dict[str, Path] = {}
+        catalogue = load()
         for region in settings.regions:
             if not isinstance(region.cluster, ExistingCluster):
                 continue
             running = cluster.start(
                 self.sandbox_name(region.name),
-                nodes_of(region, load()),
+                nodes_of(region, catalogue),
                 crd_sets=crd_sets(region),
                 tools=self.tools,
             )
@@ -200,23 +201,16 @@ class SandboxStack:
 
     def _contexts(self) -> list[str]:
         """Return the kubeconfig contexts of all control planes; EKS clusters may have come late."""
-        existing = [
-            region.cluster.context
+        existing = {
+            region.cluster.context: cluster.kubeconfig(self.sandbox_name(region.name))
             for region in self.settings().regions
             if isinstance(region.cluster, ExistingCluster)
-        ]
+        }
         if self.aws is None:
-            return existing
+            return list(existing)
         late = self.aws.contexts()
-        paths = {context: self._existing(context) for context in existing}
-        merged({**paths, **late}, self.home / "kubeconfig")
+        merged({**existing, **late}, self.home / "kubeconfig")
         return [*existing, *late]
-
-    def _existing(self, context: str) -> Path:
-        for region in self.settings().regions:
-            if isinstance(region.cluster, ExistingCluster) and region.cluster.context == context:
-                return cluster.kubeconfig(self.sandbox_name(region.name))
-        raise SandboxError(f"no region has the context {context}")
 
     def down(self) -> None:
         """Destroy the stack, stop its control planes and delete their data.

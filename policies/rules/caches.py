@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.quantities import parse
 from policies.context import Context, strictness
 from policies.engine import variables
 from policies.finding import Breach
 from policies.images import image_of
-from policies.quantities import parse
 from policies.rule import Weight, rule
 from policies.workload import Container
 

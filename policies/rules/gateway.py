@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.quantities import parse
 from policies.context import Context, strictness
 from policies.finding import Breach, Severity
-from policies.quantities import parse
 from policies.rule import Weight, rule
 from policies.rules.routes import named, parents, routes_of, targets
 from policies.stack import Placed

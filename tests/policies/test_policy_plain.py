@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from policies_lab import CONTEXT
 from pulumi_policy import proxy
 
+from models.quantities import InvalidQuantityError, parse
 from policies import promql
 from policies.evaluate import findings
 from policies.finding import Severity
 from policies.manifest import of_text
 from policies.nodes import Node
-from policies.quantities import InvalidQuantityError, parse
 from policies.unknowns import SENTINELS, Unknown, plain
 from policies.words import option, words_of
 

@@ -51,15 +51,17 @@ class Machines:
     taints: tuple[Mapping[str, Any], ...]
 
 
-@cache
+_catalogue = cache(load)
+
+
 def instance_types() -> Mapping[str, InstanceType]:
     """Return the machines of the catalogue by name."""
-    return load().instance_types
+    return _catalogue().instance_types
 
 
 @cache
 def _cards() -> Mapping[str, Accelerator]:
-    cards = load().accelerators.values()
+    cards = _catalogue().accelerators.values()
     return {machine.name: card for card in cards for machine in card.instance_types}
 
 
