@@ -12,6 +12,8 @@ STAMP := $(VENV)/.installed
 CODE := __main__.py models catalog components policies cli sandbox benchmarks goldens tests
 STACK = $(BIN)/python -m sandbox.stack
 PYTEST = $(BIN)/python -m pytest
+# A module's tests share a stack and run in order, so a module is never split between workers.
+SIDE_BY_SIDE = -n logical --maxprocesses 4 --dist loadfile
 
 # SANDBOX=1 plays AWS and every existing cluster, so that staging and prod run offline too.
 export SANDBOX ?=
@@ -46,7 +48,7 @@ render: setup ## write the stack's manifests to build/$(ENV)/<region>/
 	@$(STACK) render --env $(ENV)
 
 test: toolchain ## run every test
-	@$(PYTEST)
+	@$(PYTEST) $(SIDE_BY_SIDE)
 
 bench: toolchain ## previews as ratios (program, pack, prod by regions), budgets per second
 	@$(BIN)/python -m benchmarks.preview
@@ -63,7 +65,7 @@ plots: setup ## renew the tables and drawings of docs/memory-model.md
 	@$(BIN)/python -m benchmarks.plots
 
 fast: setup
-	@$(PYTEST) -m "pure or mocks" -q
+	@$(PYTEST) $(SIDE_BY_SIDE) -m "pure or mocks" -q
 
 check: format-check lint type fast ## format, lint, types, fast tests
 

@@ -1,5 +1,6 @@
 """The Pulumi program: load settings, build the platform, export outputs."""
 
+import asyncio
 import datetime
 import json
 import os
@@ -12,7 +13,6 @@ from catalog.loader import load, program
 from components.platform import Platform, PlatformArgs, RegionSecrets
 from components.stack_secrets import stored
 from models.kubeconfigs import only
-from models.notices import Notice
 from models.plan import PlannedRegion
 from models.problems import ProblemsError
 from models.regions import Credentials
@@ -51,13 +51,7 @@ def secrets(config: pulumi.Config, region: PlannedRegion, *, rendering: bool) ->
     return RegionSecrets(kubeconfig=file, object_store=keys, values=values)
 
 
-def say(notice: Notice) -> None:
-    """Show a notice in the preview."""
-    log = pulumi.log.warn if notice.level == "warning" else pulumi.log.info
-    log(f"{notice.path}: {notice.message}")
-
-
-def main() -> None:
+async def main() -> None:
     """Resolve and prove the plan, then register it."""
     config = pulumi.Config()
     try:
@@ -66,7 +60,8 @@ def main() -> None:
     except ProblemsError as error:
         raise pulumi.RunError(str(error)) from None
     for notice in plan.notices:
-        say(notice)
+        log = pulumi.log.warn if notice.level == "warning" else pulumi.log.info
+        log(f"{notice.path}: {notice.message}")
     render_to = config.get("renderTo")
     rendering = render_to is not None
     regions = {r.name: secrets(config, r, rendering=rendering) for r in plan.regions}
@@ -74,6 +69,9 @@ def main() -> None:
     args = PlatformArgs(plan=plan, secrets=regions, seed_program=text, render_to=render_to)
     for name, value in Platform("triplane", args).outputs.items():
         pulumi.export(name, value)
+    # Let every registration begin. The SDK awaits those that have begun one by one; for what has
+    # not it waits in a loop whose time grows with the square of the number of outputs.
+    await asyncio.sleep(0)
 
 
-main()
+pulumi.run(main)

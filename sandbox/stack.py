@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from catalog.loader import load
-from models.options import Operators
 from models.problems import ProblemsError
 from models.regions import Credentials, ExistingCluster, Region
 from models.settings import Settings, parse
@@ -165,7 +164,7 @@ class SandboxStack:
         """
         raw = self.raw()
         config = cast("dict[str, Any]", raw["config"])
-        if settings.operators is Operators.MANAGED and settings.mirror.charts is None:
+        if settings.operators.installed and settings.mirror.charts is None:
             mirror = config[SETTINGS_KEY].setdefault("mirror", {})
             mirror["charts"] = charts.repository()
         return raw
@@ -240,7 +239,12 @@ class SandboxStack:
     def purge(self) -> None:
         """Stop the control planes and delete every trace of the stack, without destroying it."""
         for region in self.raw()["config"][SETTINGS_KEY]["regions"]:
-            cluster.stop(self.sandbox_name(str(region["name"])), purge=True)
+            name = self.sandbox_name(str(region["name"]))
+            # EKS clusters have control planes of another name, which are AWS's side. Settings may
+            # have changed since the last run, so what there is counts, not only what they say.
+            existing = region["cluster"]["kind"] == ClusterKind.EXISTING
+            if existing or cluster.status(name).exists:
+                cluster.stop(name, purge=True)
         if self.aws is not None:
             self.aws.purge(print)
         shutil.rmtree(self.home, ignore_errors=True)
@@ -268,7 +272,11 @@ class SandboxStack:
         parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         home = Path(tempfile.mkdtemp(prefix=f"{self.label}-", dir=parent))
         try:
-            workspace = Workspace(home=home, stack=self.env, toolchain=self.tools, variables={})
+            # This state is thrown away: no step of it need be kept.
+            variables = {"PULUMI_SKIP_CHECKPOINTS": "true"}
+            workspace = Workspace(
+                home=home, stack=self.env, toolchain=self.tools, variables=variables
+            )
             raw = self.raw()
             raw["config"]["triplane:renderTo"] = str(home / "files")
             workspace.prepare(raw)

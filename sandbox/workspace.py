@@ -64,8 +64,8 @@ class Workspace:
         """Return the stack's settings file as it stands here, secrets encrypted."""
         return _read_yaml(self.project / f"Pulumi.{self.stack}.yaml")
 
-    def env(self) -> dict[str, str]:
-        """Return the environment of every pulumi command of this workspace."""
+    def env(self, command: str = "") -> dict[str, str]:
+        """Return the environment of a pulumi command of this workspace."""
         env = self.toolchain.env()
         for name in _SAFE_VARIABLES:
             env.pop(name, None)
@@ -73,6 +73,10 @@ class Workspace:
         env["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(self._passphrase())
         env.pop("PULUMI_CONFIG_PASSPHRASE", None)
         env["PULUMI_ERROR_OUTPUT_STRING"] = "true"
+        if command == "preview":
+            # A preview's checkpoints go nowhere, yet the engine serialises the whole state for
+            # every step. An update must write each of them: a killed one resumes from the last.
+            env["PULUMI_SKIP_CHECKPOINTS"] = "true"
         return {**env, **self.variables}
 
     def run(
@@ -105,7 +109,12 @@ class Workspace:
         kept = subprocess.PIPE if quiet else None
         sys.stdout.flush()
         process = subprocess.Popen(
-            command, cwd=self.project, env=self.env(), stdout=kept, stderr=kept, text=True
+            command,
+            cwd=self.project,
+            env=self.env(arguments[0]),
+            stdout=kept,
+            stderr=kept,
+            text=True,
         )
         if on_start is not None:
             on_start(process)
