@@ -1,8 +1,8 @@
 """How a preview of prod grows with its regions, as ratios to a floor of the same size.
 
-For 2, 4 and 6 copies of prod's first AWS region: the time and the peak memory of a first preview,
-beside a floor program that registers the same resources from literal data. The ratio must not rise
-with the size. Runs alternate, so that a noisy machine disturbs both alike.
+For prod as it is, and for 2, 4 and 6 copies of its first AWS region: the time and the peak memory
+of a first preview, beside a floor program that registers the same resources from literal data. The
+ratio must not rise with the size. Runs alternate, so that a noisy machine disturbs both alike.
 
 `python -m benchmarks.scale [--rounds N] [--regions 2 4 6]`
 """
@@ -13,10 +13,11 @@ import json
 import os
 import secrets
 import statistics
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -24,7 +25,7 @@ import psutil
 
 from benchmarks.preview import floor_workspace
 from sandbox.errors import SandboxError
-from sandbox.stack import SandboxStack
+from sandbox.stack import Change, SandboxStack
 from sandbox.workspace import Workspace
 
 ENVIRONMENT: Final = "prod"
@@ -32,6 +33,7 @@ SAMPLE_SEC: Final = 0.2
 
 FLOOR: Final = '''"""The same resources from literal data."""
 import json
+import os
 import pathlib
 
 import pulumi
@@ -39,6 +41,7 @@ import pulumi_aws  # what the real program imports, so that both pay for it
 import pulumi_kubernetes
 
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+MASKED = "[secret]"
 HERE = pathlib.Path(__file__).parent
 
 
@@ -46,7 +49,7 @@ def value(read):
     if read == UNKNOWN:
         return pulumi.Output.from_input(pulumi.UNKNOWN)
     if isinstance(read, dict):
-        return {key: value(each) for key, each in read.items()}
+        return {key: value(each) for key, each in read.items() if each != MASKED}
     return [value(each) for each in read] if isinstance(read, list) else read
 
 
@@ -55,6 +58,9 @@ for each in json.loads((HERE / "resources.json").read_text()):
     kind, name, inputs = each["type"], each["name"], each["inputs"]
     if kind.startswith("pulumi:providers:"):
         package = kind.rsplit(":", 1)[1]
+        if inputs.get("kubeconfig") == MASKED:
+            text = pathlib.Path(os.environ["KUBECONFIG"]).read_text()
+            inputs["kubeconfig"] = pulumi.Output.secret(text)
         providers[each["urn"]] = pulumi.ProviderResource(package, name, value(inputs))
     elif each["custom"]:
         opts = pulumi.ResourceOptions(provider=providers[each["provider"]])
@@ -72,7 +78,7 @@ class Run:
     peak_mib: float
 
 
-def of_regions(count: int) -> Callable[[dict[str, Any]], None]:
+def of_regions(count: int) -> Change:
     """Return a change that leaves `count` copies of the first AWS region and what runs in it."""
 
     def change(settings: dict[str, Any]) -> None:
@@ -129,19 +135,21 @@ def floor(
 
 
 def measured(workspace: Workspace) -> Run:
-    """Run one preview and sample the memory of everything that it starts."""
+    """Run one preview and sample the memory of pulumi and everything that it starts."""
     peak, over = 0.0, threading.Event()
+    pulumi: list[subprocess.Popen[str]] = []
 
     def sample() -> None:
         nonlocal peak
         while not over.wait(SAMPLE_SEC):
-            peak = max(peak, _children_mib())
+            peak = max(peak, sum(_tree_mib(each.pid) for each in pulumi))
 
     thread = threading.Thread(target=sample)
     began = time.perf_counter()
     thread.start()
     try:
-        workspace.run(["preview", "--suppress-permalink=true"], quiet=True)
+        words = ["preview", "--suppress-permalink=true"]
+        workspace.run(words, quiet=True, on_start=pulumi.append)
     finally:
         seconds = time.perf_counter() - began
         over.set()
@@ -149,21 +157,24 @@ def measured(workspace: Workspace) -> Run:
     return Run(seconds, peak)
 
 
-def _children_mib() -> float:
+def _tree_mib(pid: int) -> float:
     total = 0
-    for child in psutil.Process(os.getpid()).children(recursive=True):
+    try:
+        top = psutil.Process(pid)
+        tree = [top, *top.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return 0.0
+    for each in tree:
         try:
-            total += child.memory_info().rss
+            total += each.memory_info().rss
         except psutil.NoSuchProcess:
             continue
     return total / 2**20
 
 
-def compare(count: int, rounds: int) -> None:
-    """Print the ratio of one size."""
-    stack = SandboxStack(
-        env=ENVIRONMENT, instance=f"scale-{secrets.token_hex(3)}", change=of_regions(count)
-    )
+def compare(what: str, change: Change | None, rounds: int) -> None:
+    """Print the ratio of prod with one change."""
+    stack = SandboxStack(env=ENVIRONMENT, instance=f"scale-{secrets.token_hex(3)}", change=change)
     try:
         real = stack.start()
         registered = resources(real)
@@ -178,7 +189,7 @@ def compare(count: int, rounds: int) -> None:
     memory = max(ours.peak_mib for ours, _ in pairs)
     below = max(theirs.peak_mib for _, theirs in pairs)
     print(
-        f"{count} regions, {len(registered)} resources: ratio {ratio:.2f}, median {mine:.1f} s, "
+        f"{what}, {len(registered)} resources: ratio {ratio:.2f}, median {mine:.1f} s, "
         f"peak memory {memory:.0f} MiB (floor {below:.0f} MiB), {rounds} rounds",
         flush=True,
     )
@@ -188,12 +199,13 @@ def main() -> int:
     """Measure each size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--regions", type=int, nargs="+", default=[2, 4, 6])
+    parser.add_argument("--regions", type=int, nargs="*", default=[2, 4, 6])
     arguments = parser.parse_args()
     os.environ["SANDBOX"] = "1"
     try:
+        compare("prod as it is", None, arguments.rounds)
         for count in cast("list[int]", arguments.regions):
-            compare(count, arguments.rounds)
+            compare(f"{count} regions", of_regions(count), arguments.rounds)
     except SandboxError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
