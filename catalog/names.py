@@ -1,5 +1,6 @@
 """Reads the tables of names: models as people write them, GPUs that this project does not use."""
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -39,11 +40,20 @@ class _GpusFile(Model):
 
 
 def model_names(given: Configurations, root: Path | None = None) -> ModelNames:
-    """Return the alias table over the configurations given. Raises `ProblemsError`."""
-    reader = Reader(root or _HERE)
+    """Return the alias table over the configurations given.
+
+    The table is read when a name is asked for that the catalogue does not have; `ProblemsError` is
+    raised then.
+    """
+    return ModelNames(lambda: _aliases(root or _HERE), given)
+
+
+@cache
+def _aliases(root: Path) -> tuple[Alias, ...]:
+    reader = Reader(root)
     parsed = reader.model("model_aliases.yaml", _AliasesFile)
     reader.finish("catalogue")
-    return ModelNames(parsed.models if parsed else (), given)
+    return parsed.models if parsed else ()
 
 
 def other_gpus(root: Path | None = None) -> tuple[OtherGpu, ...]:

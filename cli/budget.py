@@ -121,26 +121,35 @@ def _many(
 ) -> Iterator[tuple[Answer, bool]]:
     """Yield the answer of each line, and whether the line could not be used."""
     for number, text in read_lines(path):
-        where = f"{path.name} line {number}"
+        where, name = f"{path.name} line {number}", f"line-{number}"
         try:
             line = parse_object(text, where)
+            name = _name_in(line) or name
             given = {name: value for name, value in line.items() if value is not None}
             case, unused = case_of({**options.case, **given})
         except (InputError, ProblemsError) as error:
             reason = _line_problem(error, where)
             _warn(reason)
-            yield unknown(f"line-{number}", [reason]), True
+            yield unknown(name, [reason]), True
             continue
         if unused:
             _warn(f"{where}: not used: {', '.join(unused)}")
         if not case.id:
-            case = case.model_copy(update={"id": f"line-{number}"})
+            case = case.model_copy(update={"id": name})
         # A field that is there and null is a record of what nobody wrote down; one that is left out
         # is a question, and takes the default: the pinned release, one GPU.
         pinned = replace(known, pinned="vllm_version" not in line)
         recorded = "n_gpus" in line or "tp" in line
         unknown_gpus = recorded and case.tp is None and case.n_gpus is None
-        yield answer(case, pinned, profiles, gpus_unknown=unknown_gpus), False
+        found = answer(case, pinned, profiles, gpus_unknown=unknown_gpus)
+        if unused:
+            found = replace(found, notes=(*found.notes, f"not used: {', '.join(unused)}"))
+        yield found, False
+
+
+def _name_in(line: Mapping[str, JsonValue]) -> str | None:
+    stated = line.get("id")
+    return stated if isinstance(stated, str) and stated else None
 
 
 def _line_problem(error: InputError | ProblemsError, where: str) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from models.architecture import Architecture, architecture, classes_of
+from models.architecture import Architecture, architecture
 from models.architecture.names import ModelNames
 from models.cards import CardNames, FoundCard
 from models.cases import Case, arguments_of_case
@@ -20,13 +20,16 @@ from models.catalogue import Catalogue, CatalogueModel, plain_name
 from models.contract import EngineContract, MinimumCapability
 from models.golden import ModelGoldens
 from models.memory import (
+    UNSIZED_CACHE_DTYPES,
     Arguments,
     Behaviour,
     BudgetRequest,
     Card,
     behaviour_of,
     behaviour_of_contract,
+    first_release,
 )
+from models.named_quantisation import stored_as_named
 from models.problems import ProblemsError, shown
 
 _BFLOAT16_SINCE: Final = (8, 0)
@@ -89,8 +92,12 @@ def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = N
     except ProblemsError as error:
         missing += [f"arguments: {problem}" for problem in error.problems]
         arguments = Arguments()
+    if arguments.kv_cache_dtype in UNSIZED_CACHE_DTYPES:
+        missing.append(f"kv_cache_dtype: the bytes of {arguments.kv_cache_dtype!r} are not known")
     version = case.vllm_version or _pinned(model.entry, sources)
     notes = [*found.notes, *([model.note] if model.note else [])]
+    if arguments.speculative_tokens:
+        notes.append("speculative decoding: the draft's weights and cache are not counted")
     asked = Asked(
         case=case,
         missing=tuple(missing),
@@ -101,12 +108,16 @@ def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = N
     )
     if missing or shape is None or found.card is None:
         return replace(asked, notes=tuple(notes))
+    if config is None and model.entry is None:
+        stored = stored_as_named(case.model, shape, arguments)
+        shape, arguments = stored.shape, stored.arguments
+        notes += [stored.note] if stored.note else []
     arguments = _computable(arguments, shape, found.card, notes)
     contract = contract_of(version, sources.catalogue)
     request = BudgetRequest(
         architecture=shape,
         card=found.card,
-        behaviour=_behaviour(version, contract, model.config or {}),
+        behaviour=_behaviour(version, contract, shape),
         arguments=arguments,
         n_gpus=case.n_gpus,
         minimum=_minimum(contract, found),
@@ -132,12 +143,12 @@ def _minimum(contract: EngineContract | None, found: FoundCard) -> MinimumCapabi
 
 
 def _behaviour(
-    version: str | None, contract: EngineContract | None, config: Mapping[str, JsonValue]
+    version: str | None, contract: EngineContract | None, shape: Architecture
 ) -> Behaviour:
     """Return how the release treats memory; some model classes estimate no graphs in some."""
     if contract is None:
-        return behaviour_of(version)
-    return behaviour_of_contract(contract, classes_of(config))
+        return behaviour_of(version, at_least=first_release(shape.model_type))
+    return behaviour_of_contract(contract, shape.classes)
 
 
 def _pinned(entry: CatalogueModel | None, sources: Sources) -> str | None:

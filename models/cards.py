@@ -13,6 +13,7 @@ from typing import Final
 
 from models.accelerators import Accelerator
 from models.catalogue import plain_name
+from models.gpu_families import capability_of_name
 from models.memory import Card
 
 _OTHER_MAKES: Final = re.compile(r"ascend|\bnpu\b|intel|arc pro|gaudi|\btpu\b", re.IGNORECASE)
@@ -128,6 +129,12 @@ class CardNames:
             card = Card(memory_gib=memory_gib, capability=_UNKNOWN_CAPABILITY, product=text)
             note = f"gpu: {text!r} is not CUDA: its overheads are not known, the bound is wider"
             return FoundCard(card=card, other_make=True, notes=(*notes, note))
+        have = capability_of_name(text)
+        if have is not None:
+            major, minor = have
+            notes.append(f"gpu: the compute capability {major}.{minor} is that of its family")
+            card = Card(memory_gib=memory_gib, capability=have, product=text)
+            return FoundCard(card=card, notes=tuple(notes))
         name, nearest = min(self._cards, key=lambda each: abs(each[1].memory_gib - memory_gib))
         if abs(nearest.memory_gib - memory_gib) <= _NEAR_GIB:
             notes.append(f"gpu: taken for a card like {name} by its memory")

@@ -11,6 +11,7 @@ from typing import Annotated, Final
 from pydantic import Field, JsonValue, ValidationError
 
 from models.base import Model
+from models.case_flags import with_flags
 from models.memory import Arguments
 from models.problems import ProblemsError, from_validation
 
@@ -21,7 +22,10 @@ MemoryGib = Annotated[float, Field(gt=0, le=2**20, allow_inf_nan=False)]
 
 
 class Case(Model):
-    """One question. `ep` is a switch or the number of expert-parallel ranks."""
+    """One question. `ep` is a switch or the number of expert-parallel ranks.
+
+    `dcp` are decode context parallel ranks; `cpu_offload_gb` is the engine's flag, in GiB.
+    """
 
     id: str = ""
     model: str | None = None
@@ -43,18 +47,37 @@ class Case(Model):
     block_size: Count | None = None
     enable_prefix_caching: bool | None = None
     kv_cache_memory_bytes: Annotated[int, Field(gt=0, le=2**50)] | None = None
+    dcp: Count | None = None
+    language_model_only: bool | None = None
+    speculative_tokens: Annotated[int, Field(ge=0, le=1024)] | None = None
+    cpu_offload_gb: Annotated[float, Field(ge=0, le=2**20)] | None = None
     vllm_version: str | None = None
 
 
 _TEXTS: Final = frozenset(
     {"id", "model", "gpu", "dtype", "quant", "kv_cache_dtype", "vllm_version"}
 )
-_SWITCHES: Final = frozenset({"ep", "enforce_eager", "enable_prefix_caching"})
+_SWITCHES: Final = frozenset(
+    {"ep", "enforce_eager", "enable_prefix_caching", "language_model_only"}
+)
+_FRACTIONS: Final = frozenset({"gpu_mem_gib", "gpu_memory_utilization", "cpu_offload_gb"})
+_MULTIPLES: Final[Mapping[str, int]] = {
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "K": 2**10,
+    "M": 2**20,
+    "G": 2**30,
+}
+"""Suffixes of whole numbers as vLLM's parser takes them (0.33.0 `utils/argparse_utils.py`)."""
 _NOT_INPUTS: Final = frozenset(
     {"source", "source_url", "observed", "class", "quote", "confidence", "notes"}
 )
 _NONE_WORDS: Final = frozenset({"", "null", "none", "n/a", "unknown", "default"})
-_UNQUANTISED: Final = frozenset({"bf16", "bfloat16", "fp16", "float16", "fp32", "half", "16bit"})
+_UNQUANTISED: Final = frozenset(
+    {"bf16", "bfloat16", "fp16", "float16", "fp32", "half", "16bit", "16-bit", "no", "-"}
+    | {"unquantized", "unquantised", "auto"}
+)
 _DTYPES: Final[Mapping[str, str]] = {
     "bf16": "bfloat16",
     "fp16": "float16",
@@ -72,12 +95,14 @@ def case_of(line: Mapping[str, JsonValue]) -> tuple[Case, tuple[str, ...]]:
 
     """
     names = Case.model_fields
+    line = with_flags(line)
     given = {name: _tidied(name, line[name]) for name in names if name in line}
     try:
         case = Case.model_validate({k: v for k, v in given.items() if v is not None})
     except ValidationError as error:
         raise ProblemsError("case", from_validation(error)) from None
-    return case, tuple(sorted(set(line) - set(names) - _NOT_INPUTS))
+    unused = {name for name, value in line.items() if value is not None}
+    return case, tuple(sorted(unused - set(names) - _NOT_INPUTS))
 
 
 def _tidied(name: str, value: JsonValue) -> JsonValue:
@@ -86,13 +111,13 @@ def _tidied(name: str, value: JsonValue) -> JsonValue:
         return _tidied_text(name, value.strip())
     if name in _TEXTS and isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:g}" if isinstance(value, float) else str(value)
-    if isinstance(value, float) and value.is_integer() and name != "gpu_mem_gib":
-        value = int(value) if name != "gpu_memory_utilization" else value
+    if isinstance(value, float) and value.is_integer() and name not in _FRACTIONS:
+        value = int(value)
     if name == "max_model_len" and value == -1:
         return None
     if name in _SWITCHES and value in (0, 1):
         return bool(value)
-    if name in ("gpu_mem_gib", "gpu_memory_utilization") and type(value) is int:
+    if name in _FRACTIONS and type(value) is int:
         return float(value)
     return value
 
@@ -108,6 +133,9 @@ def _tidied_text(name: str, text: str) -> JsonValue:
         return text.lower() == "true"
     if re.fullmatch(r"\d+", text.replace(",", "")):
         return _tidied(name, int(text.replace(",", "")))
+    counted = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgKMG])", text)
+    if counted is not None and name not in _FRACTIONS:
+        return int(float(counted[1]) * _MULTIPLES[counted[2]])
     return float(text) if re.fullmatch(r"\d*\.\d+", text) else text
 
 
@@ -115,10 +143,15 @@ _QUANTISATIONS: Final = (
     ("bitsandbytes", "bitsandbytes"),
     ("bnb", "bitsandbytes"),
     ("mxfp4", "mxfp4"),
-    ("nvfp4", "nvfp4"),
+    ("mxfp8", "mxfp8"),
+    ("fp4", "nvfp4"),
     ("fp8", "fp8"),
     ("awq", "awq"),
     ("gptq", "gptq"),
+    ("w8a8", "int8"),
+    ("int8", "int8"),
+    ("w4a16", "int4"),
+    ("int4", "int4"),
 )
 
 
@@ -127,6 +160,10 @@ def quantisation_of(text: str | None) -> str | None:
     plain = (text or "").strip().lower()
     if plain in _NONE_WORDS or plain in _UNQUANTISED:
         return None
+    if "gguf" in plain or re.fullmatch(r"q\d_[0-9a-z_]+", plain):
+        return plain if plain.startswith("gguf") else f"gguf {plain.replace('gguf', '').strip()}"
+    if re.search(r"(bnb|bitsandbytes).*8[- ]?bit", plain):
+        return "int8"
     return next((name for word, name in _QUANTISATIONS if word in plain), plain)
 
 
@@ -173,6 +210,10 @@ def arguments_of_case(case: Case) -> Arguments:
             pipeline=case.pp or 1,
             data=case.dp or 1,
             expert_parallel=case.ep is True or (case.ep or 0) > 1,
+            context=case.dcp or 1,
+            language_model_only=bool(case.language_model_only),
+            speculative_tokens=case.speculative_tokens or 0,
+            cpu_offload_gib=case.cpu_offload_gb or 0.0,
         )
     except ValidationError as error:
         raise ProblemsError("engine arguments", from_validation(error)) from None

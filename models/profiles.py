@@ -35,6 +35,7 @@ _SAME: Final = (
     "context",
     "speculative_tokens",
     "language_model_only",
+    "cpu_offload_gib",
 )
 """Arguments that a profile must share with a run: other values load or allocate other things."""
 

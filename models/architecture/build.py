@@ -6,6 +6,7 @@ from typing import Final
 from pydantic import JsonValue, ValidationError
 
 from models.architecture.attention import rotary
+from models.architecture.conventions import with_usual_exceptions
 from models.architecture.defaults import TIED_BY_DEFAULT
 from models.architecture.draft import Draft, rows
 from models.architecture.families import layer_count
@@ -20,12 +21,12 @@ from models.architecture.types import (
     Quantisation,
     Shard,
 )
-from models.architecture.vision import vision
+from models.architecture.vision import step_elements, vision
 from models.problems import Problem, ProblemsError, from_validation, shown
 
 _DTYPES: Final = ("bfloat16", "float16", "float32")
 _NO_ROTARY: Final = ("nemotron_h", "jamba", "kimi_linear", "zamba2")
-_PREFIX_TYPES: Final = ("gemma3", "gemma4", "paligemma")
+_PREFIX_TYPES: Final = ("gemma3", "paligemma")
 
 
 def architecture(config: Mapping[str, JsonValue]) -> Architecture:
@@ -87,9 +88,13 @@ def with_quantisation(found: Architecture, method: str) -> Architecture:
         )
         raise ProblemsError("engine arguments", [problem])
     assumed = Quantisation(
-        method=method, scheme=scheme, experts_only="mxfp4" in method.lower(), online=True
+        method=method,
+        scheme=scheme,
+        experts_only="mxfp4" in method.lower(),
+        online=True,
+        assumed=True,
     )
-    return found.model_copy(update={"quantisation": assumed})
+    return with_usual_exceptions(found.model_copy(update={"quantisation": assumed}))
 
 
 def _text_part(config: Mapping[str, JsonValue]) -> tuple[Mapping[str, JsonValue], str | None]:
@@ -127,11 +132,11 @@ def _assemble(draft: Draft, outer: Fields, model_type: str) -> Architecture:
     found = quantisation(fields) or (
         quantisation(outer) if outer.config is not fields.config else None
     )
-    if found is not None and fields.text("expert_dtype") == "fp4":
+    if found is not None and fields.text("expert_dtype") == "fp4" and not found.expert_scheme:
         found = found.model_copy(update={"expert_scheme": MXFP4})
     if found is not None and found.scheme == MXFP4 and model_type == "kimi_linear":
         found = found.model_copy(update={"experts_only": True})
-    return Architecture(
+    whole = Architecture(
         model_type=model_type,
         classes=classes_of(outer.config),
         family=_family(kinds, draft.experts),
@@ -151,6 +156,7 @@ def _assemble(draft: Draft, outer: Fields, model_type: str) -> Architecture:
         multimodal=tokens > 0,
         vision_tokens=tokens,
         vision_width=vision_width,
+        step_elements=step_elements(draft, outer) if tokens else 0,
         bidirectional_prefix=_has_prefix(fields, outer),
         attention_sinks=model_type in ("gpt_oss", "mimo_v2_flash"),
         mtp_layers=fields.count("num_nextn_predict_layers", "mtp_num_hidden_layers"),
@@ -161,16 +167,24 @@ def _assemble(draft: Draft, outer: Fields, model_type: str) -> Architecture:
         quantisation=found,
         notes=tuple(dict.fromkeys([*fields.notes, *outer.notes])),
     )
+    return with_usual_exceptions(whole)
 
 
 def _nemotron_layers(fields: Fields) -> int:
-    return max(1, len(fields.text("hybrid_override_pattern") or "") or layer_count(fields))
+    kinds = fields.text("hybrid_override_pattern") or fields.texts("layers_block_type")
+    return len(kinds) if kinds else layer_count(fields)
 
 
 def _tied(fields: Fields, outer: Fields, model_type: str) -> bool:
+    """Tell whether the head is the embedding.
+
+    The engine copies what stands outside into most text parts, not into Qwen3.5's (vLLM 0.33.0
+    `config/vllm.py`; measured).
+    """
     default = model_type in TIED_BY_DEFAULT
-    if fields.raw("tie_word_embeddings") is not None:
-        return fields.flag("tie_word_embeddings")
+    own = model_type in ("qwen3_5_text", "qwen3_5_moe_text")
+    if own or fields.raw("tie_word_embeddings") is not None:
+        return fields.flag("tie_word_embeddings", default=default)
     return outer.flag("tie_word_embeddings", default=default)
 
 
@@ -220,6 +234,8 @@ def _rotary_tables(draft: Draft, positions: int | None, model_type: str) -> None
     if positions is None or not attention or model_type in _NO_ROTARY:
         return
     fields = draft.fields
+    if model_type == "granitemoehybrid" and fields.text("position_embedding_type") != "rope":
+        return
     if model_type == "deepseek_v4":
         for _ in ("compressed", "window"):
             rotary(draft, positions, fields.size("qk_rope_head_dim"), "float32")
@@ -234,7 +250,7 @@ def _rotary_tables(draft: Draft, positions: int | None, model_type: str) -> None
         return
     dtype = "float32" if model_type == "gpt_oss" else None
     dims = {(cache.head_dim, cache.kind) for cache in attention if cache.head_dim}
-    local = model_type in ("gemma3_text", "gemma4_text")
+    local = model_type in ("gemma3_text", "gemma4_text", "mimo_v2_flash")
     tables = dims if local else {(dim, CacheKind.FULL) for dim, _ in dims}
     for dim, kind in sorted(tables):
         times = 1 if kind is CacheKind.SLIDING else _linear_scaling(fields)

@@ -30,6 +30,7 @@ _QWEN_LINEAR: Final[Mapping[str, JsonValue]] = {
     "linear_num_value_heads": 32,
     "full_attention_interval": 4,
     "head_dim": 256,
+    "partial_rotary_factor": 0.25,
 }
 _DEEPSEEK: Final[Mapping[str, JsonValue]] = {
     "kv_lora_rank": 512,
@@ -58,6 +59,7 @@ DEFAULTS: Final[Mapping[str, Mapping[str, JsonValue]]] = {
         "head_dim": 128,
         "no_rope_layer_interval": 4,
     },
+    "glm4_moe": {"partial_rotary_factor": 0.5},
     "mixtral": {"num_local_experts": 8, "num_experts_per_tok": 2},
     "cohere2": {"sliding_window": 4096, "sliding_window_pattern": 4},
     "jamba": {

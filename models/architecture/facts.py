@@ -112,15 +112,31 @@ def _renamed(config: dict[str, JsonValue]) -> None:
         shared = config.pop("shared_expert_intermediate_size", None)
         config["moe_shared_expert_intermediate_size"] = shared
         config["n_routed_experts"] = config.pop("num_experts", None)
+    elif kind in ("step3p5", "step3p7"):
+        _renamed_step(config)
+
+
+def _renamed_step(config: dict[str, JsonValue]) -> None:
+    config["moe_num_experts"] = config.pop("num_experts", None)
+    config["moe_top_k"] = config.pop("num_experts_per_tok", None)
+    shared, size = config.pop("n_shared_experts", None), config.get("moe_intermediate_size")
+    if isinstance(shared, int) and isinstance(size, int):
+        config["share_expert_dim"] = shared * size
+    first, layers = config.pop("first_k_dense_replace", None), config.get("num_hidden_layers")
+    if isinstance(first, int) and isinstance(layers, int) and 0 <= first < layers <= 1024:
+        config["moe_layers_enum"] = ",".join(map(str, range(first, layers)))
 
 
 def _pattern(config: dict[str, JsonValue], pattern: JsonValue) -> None:
     """Write a summary's layer pattern as the configuration would."""
     if not is_mapping(pattern):
         return
-    letters = pattern.get("pattern")
-    if isinstance(letters, str):
-        config["hybrid_override_pattern"] = letters
+    kinds = pattern.get("pattern")
+    if isinstance(kinds, str):
+        config["hybrid_override_pattern"] = kinds
+    elif isinstance(kinds, list) and kinds:
+        words = isinstance(kinds[0], str)
+        config["layers_block_type" if words else "hybrid_layer_pattern"] = kinds
     period, layers = pattern.get("period"), config.get("num_hidden_layers")
     if isinstance(period, list) and period and isinstance(layers, int) and 0 < layers <= 1024:
         config["layer_types"] = [period[number % len(period)] for number in range(layers)]

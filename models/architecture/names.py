@@ -7,7 +7,8 @@ by whoever calls.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 
 from pydantic import Field, JsonValue
 
@@ -32,15 +33,32 @@ class Alias(Model):
 class ModelNames:
     """The table and the configurations given, ready to be asked."""
 
-    def __init__(self, aliases: tuple[Alias, ...], given: Configurations) -> None:
-        """Index names; the table wins over a summary, a full `config.json` over the table."""
-        self._aliases = {_plain(alias.id): alias for alias in aliases}
+    def __init__(self, table: Callable[[], tuple[Alias, ...]], given: Configurations) -> None:
+        """Keep where names come from; `table` is read when a name is asked for that needs it.
+
+        The table wins over a summary, a full `config.json` over the table.
+        """
+        self._table = table
+        self._given_as_named = given
+
+    @cached_property
+    def _aliases(self) -> dict[str, Alias]:
+        aliases = self._table()
+        found = {_plain(alias.id): alias for alias in aliases}
         for alias in aliases:
             for name in alias.names:
-                self._aliases.setdefault(_plain(name), alias)
-        self._given = {_plain(name): config for name, config in given.items()}
-        self._short = sorted(
-            {(_plain(name.split("/")[-1]), _plain(name)) for name in self._names(aliases, given)},
+                found.setdefault(_plain(name), alias)
+        return found
+
+    @cached_property
+    def _given(self) -> dict[str, Mapping[str, JsonValue]]:
+        return {_plain(name): config for name, config in self._given_as_named.items()}
+
+    @cached_property
+    def _short(self) -> list[tuple[str, str]]:
+        names = self._names(self._table(), self._given_as_named)
+        return sorted(
+            {(_plain(name.split("/")[-1]), _plain(name)) for name in names},
             key=lambda pair: (-len(pair[0]), len(pair[1])),
         )
 
@@ -50,7 +68,7 @@ class ModelNames:
             yield alias.id
             yield from alias.names
         for name, config in given.items():
-            if not is_facts(config) or config.get("num_hidden_layers") is not None:
+            if not is_facts(config) or _tells_layers(config):
                 yield name
 
     def configuration(self, text: str) -> Mapping[str, JsonValue] | None:
@@ -81,7 +99,7 @@ class ModelNames:
         alias = self._aliases.get(name)
         if alias is not None and depth < 4:
             return self._of_alias(alias, depth)
-        if given is not None and given.get("num_hidden_layers") is not None:
+        if given is not None and _tells_layers(given):
             return config_of_facts(given)
         return None
 
@@ -93,6 +111,13 @@ class ModelNames:
         if base is None:
             return None
         return _changed(base, alias.changes)
+
+
+def _tells_layers(summary: Mapping[str, JsonValue]) -> bool:
+    """Tell whether a summary says how many layers there are, by number or by naming each."""
+    pattern = summary.get("layer_pattern")
+    named = is_mapping(pattern) and bool(pattern.get("pattern"))
+    return named or summary.get("num_hidden_layers") is not None
 
 
 def _changed(

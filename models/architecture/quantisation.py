@@ -78,7 +78,8 @@ def quantisation(fields: Fields) -> Quantisation | None:
     if not section:
         return None
     inner = Fields(section, fields.model_type, path=fields.path + "quantization_config.")
-    method = inner.text("quant_method")
+    # ModelOpt's own file has no method; the engine knows it by its algorithm.
+    method = inner.text("quant_method", default="modelopt" if "quant_algo" in section else None)
     found = None
     if method is None:
         inner.missing("quant_method")
@@ -110,7 +111,21 @@ def _parse(method: str, fields: Fields) -> Quantisation | None:
 
 
 def _ignored(fields: Fields) -> tuple[str, ...]:
-    return fields.texts("modules_to_not_convert", "ignored_layers", "ignore") or ()
+    return (
+        fields.texts("modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules") or ()
+    )
+
+
+def _modelopt_cache(fields: Fields) -> str | None:
+    """Return the KV cache dtype that ModelOpt writes down (vLLM 0.33.0 `utils/torch_utils.py`)."""
+    stated = fields.raw("kv_cache_scheme", "kv_cache_quant_algo")
+    if is_mapping(stated):
+        if stated.get("type", "float") != "float" or stated.get("dynamic") is True:
+            return None
+        bits = stated.get("num_bits")
+        return "fp8_e4m3" if bits == 8 else "nvfp4" if bits == 4 else None
+    text = stated.lower() if isinstance(stated, str) else ""
+    return {"fp8": "fp8_e4m3", "nvfp4": "nvfp4"}.get(text)
 
 
 def _fp8(fields: Fields, method: str) -> Quantisation:
@@ -121,7 +136,15 @@ def _fp8(fields: Fields, method: str) -> Quantisation:
             fields.wrong("weight_block_size", list(block), "two positive numbers")
         else:
             scheme = Scheme(kind=SchemeKind.FP8_BLOCK, bits=8, block=(block[0], block[1]))
-    return Quantisation(method=method, scheme=scheme, ignored=_ignored(fields))
+    experts = fields.text("moe_quant_algo")
+    if experts is not None and experts not in _MODELOPT:
+        fields.wrong("moe_quant_algo", experts, ", ".join(sorted(_MODELOPT)))
+    return Quantisation(
+        method=method,
+        scheme=scheme,
+        ignored=fields.texts("ignored_layers", "modules_to_not_convert") or (),
+        expert_scheme=_MODELOPT.get(experts or ""),
+    )
 
 
 def _fbgemm(fields: Fields, method: str) -> Quantisation:
@@ -152,8 +175,7 @@ def _wna16(fields: Fields, method: str) -> Quantisation:
 
 def _modelopt(fields: Fields, method: str) -> Quantisation:
     algorithm = fields.text("quant_algo", default=None)
-    cache = fields.section("kv_cache_scheme")
-    kv_cache = "fp8_e4m3" if cache.get("num_bits") == 8 else None
+    kv_cache = _modelopt_cache(fields)
     if algorithm == "MIXED_PRECISION":
         layers = fields.section("quantized_layers")
         if not layers:
@@ -176,8 +198,13 @@ def _modelopt(fields: Fields, method: str) -> Quantisation:
     if scheme is None or algorithm is None:
         fields.wrong("quant_algo", algorithm, ", ".join(sorted(_MODELOPT)) + ", MIXED_PRECISION")
         scheme = NONE
+    listed = fields.raw("ignore", "exclude_modules", "modules_to_not_convert") is not None
     return Quantisation(
-        method=method, scheme=scheme, ignored=_ignored(fields), kv_cache_dtype=kv_cache
+        method=method,
+        scheme=scheme,
+        ignored=_ignored(fields),
+        kv_cache_dtype=kv_cache,
+        assumed=scheme == NVFP4 and not listed,
     )
 
 

@@ -16,7 +16,7 @@ from models.architecture.families import (
     mixed_attention,
     where,
 )
-from models.architecture.feedforward import mlp, moe
+from models.architecture.feedforward import Experts, mlp, moe
 from models.architecture.fields import Fields
 from models.architecture.types import CacheKind, Part, Shard
 
@@ -160,7 +160,7 @@ def mimo_v2(draft: Draft) -> None:
     window = fields.size("sliding_window", "sliding_window_size")
     gqa_cache(draft, windowed, slid, CacheKind.SLIDING, window)
     draft.norms(2, layers)
-    spec = replace(experts_of(fields), correction=True)
+    spec = replace(experts_of(fields), correction=True, router_dtype=FLOAT32)
     listed = fields.numbers("moe_layer_freq") if _is_list(fields, "moe_layer_freq") else None
     if listed is None:
         feed_forward(draft, spec)
@@ -230,9 +230,9 @@ def _step_experts(draft: Draft, layers: Layers) -> None:
     if not expert_layers:
         return
     size = fields.size("share_expert_dim", "share_expert_dims", "moe_intermediate_size")
-    spec = replace(
-        experts_of(fields),
+    spec = Experts(
         count=fields.size("moe_num_experts"),
+        intermediate=fields.size("moe_intermediate_size"),
         top_k=fields.size("moe_top_k"),
         shared=size,
         router_dtype=FLOAT32,

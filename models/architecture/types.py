@@ -207,8 +207,8 @@ class Quantisation(Model):
 
     `rules` come first, then `ignored`, then `scheme`. `kv_cache_dtype` is what the checkpoint asks
     the engine to use, `experts_only` says that only experts are quantised,
-    `expert_scheme` that they are stored otherwise than the rest. `online` marks a
-    16-bit checkpoint that the engine quantises while loading.
+    `expert_scheme` that they are stored otherwise than the rest. `online` marks one that is only
+    named (or that the engine makes while loading), `assumed` one whose exceptions are not stated.
     """
 
     method: str
@@ -219,6 +219,7 @@ class Quantisation(Model):
     experts_only: bool = False
     expert_scheme: Scheme | None = None
     online: bool = False
+    assumed: bool = False
     quantises_head: bool = False
 
 
@@ -227,7 +228,8 @@ class Architecture(Model):
 
     `intermediate_width` is the widest intermediate result per token (elements); `heads` the query
     heads; `top_k` experts per token. `vision_tokens` is the encoder's largest item (0 without an
-    encoder) and `vision_width` the elements that its layer holds per token of it. `index_top_k`
+    encoder) and `vision_width` the elements that its layer holds per token of it; `step_elements`
+    per token of a step are kept for what decoder layers take beside their inputs. `index_top_k`
     positions are chosen by sparse attention's indexer. `incomplete` names fields whose absence
     leaves the weights unknown, though not the caches. `notes` say what was taken from a class
     default.
@@ -253,6 +255,7 @@ class Architecture(Model):
     multimodal: bool = False
     vision_tokens: NonNegativeInt = 0
     vision_width: NonNegativeInt = 0
+    step_elements: NonNegativeInt = 0
     bidirectional_prefix: bool = False
     attention_sinks: bool = False
     mtp_layers: NonNegativeInt = 0

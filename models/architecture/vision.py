@@ -11,6 +11,7 @@ from typing import Final, TypeGuard
 from pydantic import JsonValue
 
 from models.architecture.draft import Draft, Layers, rows
+from models.architecture.families import layer_count
 from models.architecture.fields import Fields
 from models.architecture.types import Part, Rows, Shard, Weight
 
@@ -58,6 +59,18 @@ def vision(draft: Draft, config: Fields) -> tuple[int, int]:
     if _is_size(size):
         patches = (size // tower.patch) ** 2
     return tokens, max(1, patches // tokens) * (tower.intermediate + 4 * tower.hidden)
+
+
+def step_elements(draft: Draft, config: Fields) -> int:
+    """Return the elements per token of a step that the engine keeps for decoder layers.
+
+    What they take from the tower's layers (Qwen3-VL), or the embeddings of each layer (Gemma 4):
+    vLLM 0.33.0 `qwen3_vl.py`, `gemma4_mm.py`.
+    """
+    fields = Fields(config.section("vision_config"), config.model_type, path="vision_config.")
+    levels = len(fields.numbers("deepstack_visual_indexes") or ())
+    each = draft.fields.count("hidden_size_per_layer_input")
+    return levels * draft.hidden + (layer_count(draft.fields) * each if each else 0)
 
 
 def _tower(fields: Fields) -> Tower | None:

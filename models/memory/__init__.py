@@ -12,11 +12,14 @@ from models.memory.behaviour import (
     size_defaults,
 )
 from models.memory.budget import budget
+from models.memory.dtypes import UNSIZED_CACHE_DTYPES
+from models.memory.introduced import first_release
 from models.memory.kvcache import CacheGroup
 from models.memory.request import Arguments, BudgetRequest, Card, arguments_of
 from models.memory.result import Budget, Remedy, Source, Verdict
 
 __all__ = [
+    "UNSIZED_CACHE_DTYPES",
     "Arguments",
     "Behaviour",
     "Budget",
@@ -30,6 +33,7 @@ __all__ = [
     "behaviour_of",
     "behaviour_of_contract",
     "budget",
+    "first_release",
     "release_of",
     "size_defaults",
 ]

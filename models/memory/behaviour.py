@@ -154,12 +154,16 @@ def _by_date(plain: str) -> Release | None:
     return next((release for since, release in _BY_MONTH if date >= since), None)
 
 
-def behaviour_of(version: str | None) -> Behaviour:
-    """Return the behaviour of a release; an unknown one is assumed, and says so."""
+def behaviour_of(version: str | None, at_least: Release | None = None) -> Behaviour:
+    """Return the behaviour of a release; an unknown one is assumed, and says so.
+
+    `at_least` is the first release that a run can have used (`introduced.py`). What changed at a
+    release that is not known is taken from the side that leaves less.
+    """
     stated: Release | None = release_of(version)
     if stated is None and version is not None and ("dev" in version or "main" in version):
         stated = _MAIN_BRANCH
-    release: Release = UNKNOWN_RELEASE if stated is None else stated
+    release: Release = max(UNKNOWN_RELEASE, at_least or (0, 0)) if stated is None else stated
     full: tuple[int, int, int] = (*release, _patch(version))
     words = version or ""
     first_engine = release < (0, 8) or (release < (0, 11) and "V0" in words)
@@ -180,9 +184,9 @@ def behaviour_of(version: str | None) -> Behaviour:
         marlin_mxfp4=release < (0, 12),
         prefill_checkpoints=release >= (0, 32),
         counts_communication=full >= (0, 2, 5),
-        sampler="fused" if release >= (0, 16) else "sorts",
+        sampler="fused" if stated and release >= (0, 16) else "sorts",
         keeps_load_cache=(0, 2, 5) <= full < (0, 5, 0),
-        utilization=0.92 if release >= (0, 20) else 0.9,
+        utilization=0.92 if stated and release >= (0, 20) else 0.9,
         sizes=_SIZES_V0 if first_engine else _sizes(release),
     )
 

@@ -65,13 +65,13 @@ FITTED: Final = Fitted(
     graph_base=0.15,
     graph_per_layer_mib=12,
     context_rocm=2.28,
-    bound=1.12,
-    bound_share=0.0427,
-    bound_layer=0.16,
-    bound_assumed=0.32,
-    bound_oldest=1.28,
-    bound_tower=0.961,
-    bound_hybrid=5.87,
+    bound=1.1,
+    bound_share=0.0418,
+    bound_layer=0.157,
+    bound_assumed=0.313,
+    bound_oldest=1.25,
+    bound_tower=0.941,
+    bound_hybrid=5.75,
 )
 
 CONTEXT_RESERVE_GIB: Final = 0.2

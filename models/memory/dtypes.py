@@ -21,6 +21,12 @@ _PER_HEAD: Final[Mapping[str, float]] = {
     "int4_per_token_head": 0.5,
 }
 
+UNSIZED_CACHE_DTYPES: Final = frozenset(
+    {"turboquant_k8v4", "turboquant_4bit_nc", "turboquant_k3v4_nc", "turboquant_3bit_nc"}
+    | {"octave_k3v4", "octave_k3v3", "octave_k3v3_compact", "ultraquant_4bit", "nvfp4_ds_mla"}
+)
+"""KV cache dtypes that vLLM takes (0.33.0 `config/cache.py`) and whose sizes are not known here."""
+
 
 def known_cache_dtype(name: str) -> bool:
     """Tell whether a KV cache dtype's size is known here."""

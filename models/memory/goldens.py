@@ -50,7 +50,7 @@ def _is_asked(request: BudgetRequest) -> bool:
     asked = request.arguments
     plain = Arguments()
     same = ("pipeline", "data", "expert_parallel", "context", "speculative_tokens")
-    named = (*same, "quantization", "language_model_only")
+    named = (*same, "quantization", "language_model_only", "cpu_offload_gib")
     return not request.card.rocm and all(
         getattr(asked, name) == getattr(plain, name) for name in named
     )

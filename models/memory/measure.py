@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from models.architecture import with_quantisation
+from models.architecture import Part, with_quantisation
 from models.base import GIB
 from models.memory.constants import FITTED, Fitted
 from models.memory.goldens import Found, engine_refusals, golden_of, with_layout
@@ -52,7 +52,7 @@ Memo = dict[tuple[str, Rank, str], int]
 
 def measure(request: BudgetRequest, fitted: Fitted = FITTED, memo: Memo | None = None) -> Measure:
     """Evaluate a request once; `memo` is for evaluations of one model under changed arguments."""
-    request = _quantised(request)
+    request = _loaded(_quantised(request))
     resolved = resolve(request)
     plan = cache_plan(request, resolved)
     golden = golden_of(request, resolved)
@@ -65,6 +65,8 @@ def measure(request: BudgetRequest, fitted: Fitted = FITTED, memo: Memo | None =
         weights, stage = golden.weights_gib, 0
     else:
         weights, stage = _weights(request, plan, resolved, {} if memo is None else memo)
+    if weights is not None:
+        weights = max(0.0, weights - request.arguments.cpu_offload_gib)
     non_torch = non_torch_gib(request, weights or 0.0, fitted)
     deducted = graphs if request.behaviour.graphs_deducted else 0.0
     kv: int | None = None
@@ -106,6 +108,17 @@ def _quantised(request: BudgetRequest) -> BudgetRequest:
         missing = (*found.incomplete, f"the bits of quantisation {method!r}")
         changed = found.model_copy(update={"incomplete": missing})
     return request.model_copy(update={"architecture": changed})
+
+
+def _loaded(request: BudgetRequest) -> BudgetRequest:
+    """Leave out the towers that `--language-model-only` does not load."""
+    found = request.architecture
+    if not request.arguments.language_model_only or not found.multimodal:
+        return request
+    kept = tuple(weight for weight in found.weights if weight.part is not Part.VISION)
+    none = {"multimodal": False, "vision_tokens": 0, "step_elements": 0}
+    text = found.model_copy(update={"weights": kept, **none})
+    return request.model_copy(update={"architecture": text})
 
 
 def _scaled(room: int, plan: CachePlan, stage: int) -> int:

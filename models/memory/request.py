@@ -48,6 +48,8 @@ class Arguments(Model):
     """Decode context parallel ranks."""
     speculative_tokens: NonNegativeInt = 0
     language_model_only: bool = False
+    cpu_offload_gib: Annotated[float, Field(ge=0)] = 0.0
+    """GiB of weights that each GPU leaves in the host's memory."""
 
 
 class Resolved(Model):

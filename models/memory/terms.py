@@ -78,7 +78,8 @@ def slack_gib(
     """
     sampler, other = _peaks(request, resolved, fitted)
     found = request.architecture
-    assumed = found.quantisation is not None and found.quantisation.online
+    stored = found.quantisation
+    assumed = stored is not None and (stored.online or stored.assumed)
     ranks = request.arguments.tensor * request.arguments.pipeline
     oldest = request.behaviour.release < (0, 5) and ranks > 1
     graphs = request.behaviour.graphs_deducted and not request.arguments.enforce_eager

@@ -79,19 +79,20 @@ def weight_bytes(found: Architecture, rank: Rank, allocator: str) -> WeightBytes
                 rounded = allocation(size, allocator) * times
                 allocated += rounded
                 by_part[weight.part] = by_part.get(weight.part, 0) + rounded
-    buffers = _sparse_buffers(found, rank)
+    buffers = _step_buffers(found, rank)
     by_part[Part.BUFFER] = by_part.get(Part.BUFFER, 0) + buffers
     return WeightBytes(raw=raw + buffers, allocated=allocated + buffers, by_part=by_part)
 
 
-def _sparse_buffers(found: Architecture, rank: Rank) -> int:
-    """Return the buffers that sparse attention makes while it loads.
+def _step_buffers(found: Architecture, rank: Rank) -> int:
+    """Return the buffers of a step that models make while they load.
 
-    The chosen positions of one step (int32), and 1 KiB per token and layer of DeepSeek V3.2's
-    (measured on the golden; its use was not traced). On Blackwell latent attention has a
-    workspace of 128 MiB.
+    What decoder layers take beside their inputs (multimodal models, 0.11 to 0.33). Of sparse
+    attention the positions chosen (int32), and 1 KiB per token and layer of DeepSeek V3.2's
+    (measured on the golden, not traced). On Blackwell latent attention's workspace of 128 MiB.
     """
     size = rank.batched_tokens * found.index_top_k * 4
+    size += rank.batched_tokens * found.step_elements * 2
     latent = any(cache.kind is CacheKind.MLA for cache in found.caches)
     if found.index_top_k and found.model_type != "deepseek_v4":
         size += rank.batched_tokens * found.num_layers * 1024

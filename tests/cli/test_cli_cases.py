@@ -227,3 +227,25 @@ def test_random_configurations_never_trace_back(tmp_path: Path) -> None:
         file.write_text(json.dumps(config))
         ran = budget("--model-config", str(file), "--gpu", "l4")
         assert ran.code in (0, 1), (config, ran.err)
+
+
+def test_a_line_that_cannot_be_used_keeps_its_name(tmp_path: Path) -> None:
+    """Answers are matched by their ids."""
+    (row,) = asked(tmp_path, {**CASE, "max_model_len": "eight"}).json
+    assert row["id"] == "a"
+    assert row["verdict"] == "unknown"
+    assert "max_model_len" in row["reasons"][0]
+
+
+def test_what_was_not_used_is_said_in_the_answer(tmp_path: Path) -> None:
+    """A program that reads the answer does not see standard error."""
+    (row,) = asked(tmp_path, {**CASE, "swap_space": 4}).json
+    assert any("not used: swap_space" in reason for reason in row["reasons"])
+
+
+def test_flags_in_a_line_are_the_engines(tmp_path: Path) -> None:
+    line = {"id": "a", "model": "qwen3-8b", "gpu": "L4"}
+    flags = {**line, "args": "vllm serve --max-model-len 8192 --kv-cache-dtype fp8"}
+    fields = {**line, "id": "b", "max_model_len": 8192, "kv_cache_dtype": "fp8"}
+    first, second = asked(tmp_path, flags, fields).json
+    assert {**first, "id": "b"} == second

@@ -179,7 +179,7 @@ def test_names_resolve_as_people_write_them() -> None:
     changed = Alias(
         id="org/Base-7B-FP8", like="org/Base-7B-Instruct", changes={"vocab_size": 7}, source="test"
     )
-    names = ModelNames((alias, changed), {})
+    names = ModelNames(lambda: (alias, changed), {})
     for text in ("org/Base-7B-Instruct", "base 7b", "a fine-tune (org/base-7b-instruct) of mine"):
         assert names.configuration(text) == LLAMA
     assert (names.configuration("Org/base_7b-FP8") or {})["vocab_size"] == 7
