@@ -10,7 +10,7 @@ from typing import Any, cast
 import pulumi
 from pulumi import ResourceHook, ResourceHookArgs, ResourceHookBinding, ResourceHookOptions
 
-from models.changes import losses
+from models.changes import cautions, losses
 
 
 def guarded(name: str, label: str, accepted: Collection[str]) -> ResourceHookBinding:
@@ -34,8 +34,10 @@ def refuse(
     new: Mapping[str, Any],
     accepted: Collection[str],
 ) -> None:
-    """Raise where the update loses data that nobody has given up."""
+    """Raise where the update loses data that nobody has given up; say what needs doing first."""
     kind = type_token.rsplit(":", 1)[-1]
+    for caution in cautions(kind, _plain(old), _plain(new)):
+        pulumi.log.warn(f"{label}: {caution.message}; mend: {caution.mend}")
     found = losses(kind, _plain(old), _plain(new))
     standing = [loss for loss in found if not (loss.approvable and label in accepted)]
     if not standing:

@@ -8,16 +8,22 @@ from pulumi import ResourceOptions
 from pulumi_kubernetes.core.v1 import Namespace, ServiceAccount
 from pulumi_kubernetes.networking.v1 import NetworkPolicy
 
+from components.guard import guarded
 from components.render import namespaces as render
 from components.render.common import metadata
-from models.names import ENGINE_ACCOUNT, MODELS_NAMESPACE, SEED_ACCOUNT
+from models.names import ENGINE_ACCOUNT, MODELS_NAMESPACE, OPERATORS_ANNOTATION, SEED_ACCOUNT
+from models.options import Operators
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NamespacesArgs:
-    """`engine_port` is where the gateway and Prometheus may reach engines."""
+    """`engine_port` is where the gateway and Prometheus may reach engines.
+
+    `operators` says who installs the region's operators.
+    """
 
     engine_port: int
+    operators: Operators = Operators.EXTERNAL
 
 
 class Namespaces(pulumi.ComponentResource):
@@ -30,10 +36,15 @@ class Namespaces(pulumi.ComponentResource):
     ) -> None:
         """Register namespaces, service accounts and network policies."""
         super().__init__("triplane:namespaces:Namespaces", name, None, opts)
-        child = ResourceOptions(parent=self)
+        noted = {OPERATORS_ANNOTATION: args.operators.value}
         self.namespaces = {
             space: Namespace(
-                f"{name}-{space}", metadata=metadata(space, labels=render.labels()), opts=child
+                f"{name}-{space}",
+                metadata=metadata(space, labels=render.labels(), annotations=noted),
+                # The only place where an update sees who installed the operators before it.
+                opts=ResourceOptions(
+                    parent=self, hooks=guarded(f"{name}-{space}", f"Namespace/{space}", ())
+                ),
             )
             for space in render.RESTRICTED
         }

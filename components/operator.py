@@ -28,6 +28,8 @@ class OperatorArgs:
     """The pinned chart, the namespace (it exists), the values that we set, and where charts are.
 
     The release is called `chart.name`: other objects refer to it and to what it makes by that name.
+    `left`: once the program no longer names the release, it stays in the cluster. `protect`: the
+    engine refuses to remove it.
     """
 
     chart: Chart
@@ -35,6 +37,8 @@ class OperatorArgs:
     values: Mapping[str, Any]
     mirror: Mirror = field(default_factory=Mirror)
     timeout_sec: int = READY_TIMEOUT_SEC
+    left: bool = False
+    protect: bool = False
 
 
 class Operator(pulumi.ComponentResource):
@@ -69,6 +73,8 @@ class Operator(pulumi.ComponentResource):
             opts=ResourceOptions(
                 parent=self,
                 custom_timeouts=CustomTimeouts(create=wait, update=wait, delete=wait),
+                retain_on_delete=args.left,
+                protect=args.protect,
                 # Some charts upgrade one minor release at a time, and their data with them.
                 hooks=guarded(name, f"Release/{args.chart.name}", ()),
             ),

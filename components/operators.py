@@ -12,6 +12,7 @@ from components.render.common import metadata
 from components.render.namespaces import security_labels
 from components.render.operators import VALUES
 from models.operators import OperatorRow
+from models.options import Operators
 from models.plan import PlannedRegion, PlatformPlan
 
 
@@ -34,11 +35,12 @@ class WaveOperators(pulumi.ComponentResource):
     ) -> None:
         """Register namespaces, then the charts in the order of the rows."""
         super().__init__("triplane:operators:WaveOperators", name, None, opts)
+        left = args.plan.operators is Operators.HANDOVER
         spaces = {
             row.namespace: Namespace(
                 f"{name}-{row.namespace}",
                 metadata=metadata(row.namespace, labels=security_labels(row.level)),
-                opts=ResourceOptions(parent=self),
+                opts=ResourceOptions(parent=self, retain_on_delete=left),
             )
             for row in {row.namespace: row for row in args.rows}.values()
         }
@@ -51,6 +53,11 @@ class WaveOperators(pulumi.ComponentResource):
                     namespace=row.namespace,
                     values=VALUES[row.chart](args.plan, args.region),
                     mirror=args.plan.mirror,
+                    left=left,
+                    # What is left needs no protection, which would refuse to leave it.
+                    protect=not left
+                    and row.holds_data
+                    and row.label not in args.plan.accept_data_loss,
                 ),
                 ResourceOptions(
                     parent=self,

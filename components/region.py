@@ -26,7 +26,6 @@ from models.eks import EksCluster
 from models.mirroring import mirrored_image
 from models.names import OBJECTS_NAMESPACE
 from models.operators import operators
-from models.options import Operators
 from models.plan import PlannedRegion, PlatformPlan
 
 if TYPE_CHECKING:
@@ -103,7 +102,9 @@ class Region(pulumi.ComponentResource):
         """Before wave -3: what secrets, volumes and engines live in."""
         spaces = Namespaces(
             f"{self._name}-namespaces",
-            NamespacesArgs(engine_port=self._args.region.engine_port),
+            NamespacesArgs(
+                engine_port=self._args.region.engine_port, operators=self._args.plan.operators
+            ),
             self._waves.options(Wave.SECRETS),
         )
         self._waves.add(Wave.SECRETS, spaces)
@@ -129,7 +130,7 @@ class Region(pulumi.ComponentResource):
         args = self._args
         if args.render_to is not None:
             return
-        if args.plan.operators is Operators.EXTERNAL:
+        if not args.plan.operators.installed:
             self._external(wave)
             return
         rows = [row for row in operators(args.plan, args.region) if row.wave == wave]
@@ -228,7 +229,8 @@ class Region(pulumi.ComponentResource):
         behind = self._waves.options(Wave.EXPOSURE, after=[gateway])
         self._waves.add(Wave.EXPOSURE, gateway)
         if self._aws is not None:
-            self._aws.publish(plan.gateway.hostname, gateway.address)
+            records = self._aws.publish(self, plan.gateway.hostname, gateway.address)
+            self._waves.add(Wave.EXPOSURE, *records)
         for model in self._args.region.models:
             route = ModelRoute(
                 f"{self._name}-{model.name}-route",

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from models.base import GIB
+from models.names import OPERATORS_ANNOTATION
+from models.options import Operators
 from models.quantities import InvalidQuantityError, parse
 
 Body = Mapping[str, Any]
@@ -36,6 +38,26 @@ def losses(kind: str, old: Body, new: Body) -> list[Loss]:
     """Return what an update of an object of a kind loses; nothing for kinds that lose nothing."""
     judge = _JUDGES.get(kind)
     return [] if judge is None else list(judge(old, new))
+
+
+def cautions(kind: str, old: Body, new: Body) -> list[Loss]:
+    """Return what an update loses nothing by, and yet needs something done first."""
+    return list(_tolerations(old, new)) if kind == "Release" else []
+
+
+def _tolerations(old: Body, new: Body) -> Iterator[Loss]:
+    """LH-01: what Longhorn starts keeps its old tolerations while a volume is attached."""
+    was, now = (
+        _at(_at(each, "values"), "defaultSettings").get("taintToleration") for each in (old, new)
+    )
+    if is_storage(str(new.get("chart", ""))) and was != now:
+        yield Loss(
+            field="values.defaultSettings.taintToleration",
+            message=f"Longhorn's tolerations change from {was or 'none'} to {now or 'none'}: it "
+            "takes them over once all volumes are detached (LH-01)",
+            mend="scale the engines down for this update, or expect that new nodes get no volume "
+            "before they restart",
+        )
 
 
 def _claim(old: Body, new: Body) -> Iterator[Loss]:
@@ -85,6 +107,23 @@ def _other_class(was: Body, now: Body, where: str) -> Iterator[Loss]:
         )
 
 
+def _namespace(old: Body, new: Body) -> Iterator[Loss]:
+    """Whoever stops installing operators uninstalls them, unless they were handed over before."""
+    was, now = (_at(_at(each, "metadata"), "annotations") for each in (old, new))
+    if (was.get(OPERATORS_ANNOTATION), now.get(OPERATORS_ANNOTATION)) == (
+        Operators.MANAGED.value,
+        Operators.EXTERNAL.value,
+    ):
+        yield Loss(
+            field=f"metadata.annotations[{OPERATORS_ANNOTATION}]",
+            message="operators go from managed to external in one step: every release would be "
+            "uninstalled, most take their definitions along, and with a definition goes every "
+            "object that is made of it",
+            mend="set operators to handover and update, then to external and update: releases, "
+            "namespaces and definitions stay where they are (docs/operators.md)",
+        )
+
+
 def _stateful_set(old: Body, new: Body) -> Iterator[Loss]:
     was = {_name(each): _at(each, "spec") for each in _list(old, "volumeClaimTemplates")}
     now = {_name(each): _at(each, "spec") for each in _list(new, "volumeClaimTemplates")}
@@ -94,11 +133,12 @@ def _stateful_set(old: Body, new: Body) -> Iterator[Loss]:
 
 def _release(old: Body, new: Body) -> Iterator[Loss]:
     """A chart whose upgrades go one step at a time."""
-    name = str(new.get("chart", "")).rstrip("/").rsplit("/", 1)[-1]
-    steps = next((steps for chart, steps in _STEPPED.items() if _is_chart(name, chart)), None)
+    reference = str(new.get("chart", ""))
+    steps = next((steps for chart, steps in _STEPPED.items() if is_chart(reference, chart)), None)
     was, now = _version(old.get("version")), _version(new.get("version"))
     if steps is None or was is None or now is None or was == now:
         return
+    name = reference.rstrip("/").rsplit("/", 1)[-1]
     text = f"{_shown(was)} to {_shown(now)}"
     if now < was:
         yield Loss(
@@ -120,9 +160,15 @@ _STEPPED: Final = {"longhorn": "Longhorn"}
 longhorn/longhorn@v1.12.1, enhancements/20230315-upgrade-path-enforcement.md."""
 
 
-def _is_chart(name: str, chart: str) -> bool:
-    """Whether a chart's name, or its packed file's, is this chart's."""
+def is_chart(reference: str, chart: str) -> bool:
+    """Whether a release's chart (a name, an OCI reference or a packed file) is this one."""
+    name = reference.rstrip("/").rsplit("/", 1)[-1]
     return re.fullmatch(rf"{chart}(-v?\d[\w.+-]*\.tgz)?", name) is not None
+
+
+def is_storage(reference: str) -> bool:
+    """Whether a release's chart keeps volumes, and deletes them where it is uninstalled."""
+    return is_chart(reference, "longhorn")
 
 
 def _version(text: object) -> tuple[int, int, int] | None:
@@ -180,6 +226,7 @@ def _at(body: Body, key: str) -> Body:
 _JUDGES: Final[Mapping[str, Callable[[Body, Body], Iterator[Loss]]]] = {
     "PersistentVolumeClaim": _claim,
     "Tenant": _tenant,
+    "Namespace": _namespace,
     "StatefulSet": _stateful_set,
     "Release": _release,
 }

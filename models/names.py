@@ -35,6 +35,9 @@ TENANT_CONFIG_SECRET: Final = "objects-config"  # noqa: S105 - the name of a Sec
 TENANT_LABEL: Final = f"Tenant/{OBJECTS_NAMESPACE}/{TENANT}"
 """How messages and `accept_data_loss` name the tenant with the weights."""
 
+LONGHORN_RELEASE: Final = "Release/longhorn"
+"""How messages and `accept_data_loss` name Longhorn's release, with which every volume goes."""
+
 GATEWAY_TLS_SECRET: Final = "gateway-tls"  # noqa: S105 - the name of a Secret, not a secret
 """Certificate and key of the gateway's listener, unless `gateway.tls_secret` names another."""
 
@@ -66,6 +69,10 @@ ENGINE_ACCOUNT: Final = "engine"
 SEED_ACCOUNT: Final = "model-seed"
 
 MANAGED_BY: Final = {"app.kubernetes.io/managed-by": "triplane"}
+
+OPERATORS_ANNOTATION: Final = "triplane.dev/operators"
+"""On our namespaces: who installs the operators of the region (setting `operators`). An update in
+which it changes is judged by `models/changes.py`."""
 
 MODEL_HEADER: Final = "x-ai-eg-model"
 """Request header that Envoy AI Gateway sets from the body's `model`; routes match on it."""

@@ -37,6 +37,7 @@ class OperatorRow:
     `wave` is a number of design section 5. `lead`: the rest of its wave waits for it, since it
     writes objects of the chart's definitions. `after` are charts of the same wave that come first.
     `level` is what the chart's pods need of their namespace (reason in docs/operators.md).
+    `holds_data`: with the release goes data that no other object of ours stands for.
     """
 
     chart: str
@@ -46,6 +47,12 @@ class OperatorRow:
     needed: Needed
     lead: bool = True
     after: tuple[str, ...] = ()
+    holds_data: bool = False
+
+    @property
+    def label(self) -> str:
+        """How messages and `accept_data_loss` name the release."""
+        return f"Release/{self.chart}"
 
 
 def _always(plan: PlatformPlan, region: PlannedRegion) -> bool:
@@ -144,6 +151,8 @@ OPERATORS: Final[tuple[OperatorRow, ...]] = (
         namespace="longhorn-system",
         level=PodSecurity.PRIVILEGED,
         needed=_has_longhorn,
+        # Uninstalled, it deletes every volume of the cluster, whoever's.
+        holds_data=True,
     ),
     OperatorRow(
         chart="minio-operator",

@@ -29,10 +29,20 @@ class Control(Model):
 
 
 class Operators(StrEnum):
-    """Who installs the operators that our custom resources need."""
+    """Who installs the operators that our custom resources need.
+
+    `HANDOVER` is the step from the first to the last: the stack still installs them, and leaves
+    them where they are once it no longer names them.
+    """
 
     MANAGED = "managed"
+    HANDOVER = "handover"
     EXTERNAL = "external"
+
+    @property
+    def installed(self) -> bool:
+        """Whether the stack installs them."""
+        return self is not Operators.EXTERNAL
 
 
 _REGISTRY: Final = r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d+)?(/[a-z0-9]([a-z0-9._-]*[a-z0-9])?)*$"

@@ -3,7 +3,6 @@
 from models.findings import Findings
 from models.notices import Notice
 from models.operators import chart_problems, operators
-from models.options import Operators
 from models.plan import PlannedRegion, PlatformPlan
 from models.problems import Problem
 
@@ -15,7 +14,7 @@ def resolve_operators(plan: PlatformPlan, found: Findings) -> None:
         if plan.shell_image is None and any(pool.pool.swap_off for pool in region.pools):
             message = "has no image named 'busybox', which switches swap off"
             found.problems.append(Problem(path="catalog/images.yaml", message=message))
-        if plan.operators is Operators.MANAGED:
+        if plan.operators.installed:
             rows = operators(plan, region)
             found.problems += chart_problems(rows, plan.charts, plan.mirror.charts)
             found.problems += _controllers_find_a_node(region, path)

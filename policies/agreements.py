@@ -13,7 +13,8 @@ from typing import Any, Final, cast
 from pydantic import TypeAdapter, ValidationError
 
 from models.exceptions import RecordedException, expired
-from models.options import Observability
+from models.names import LONGHORN_RELEASE
+from models.options import Observability, Operators
 from models.problems import Problem, from_validation
 from policies.context import NODE_NAMESPACE, Context
 from policies.finding import Finding
@@ -56,13 +57,19 @@ def of_settings(text: str | None, today: datetime.date) -> Agreements:
     labels = _mapping(settings.get("observability")).get("monitor_labels")
     return Agreements(
         exceptions=exceptions,
-        accept_data_loss=frozenset(_texts(settings.get("accept_data_loss"))),
+        accept_data_loss=frozenset([*_texts(settings.get("accept_data_loss")), *_left(settings)]),
         monitor_labels=_labels(labels) if labels is not None else default,
         pools=_pools(settings),
         environment=str(settings.get("environment") or ""),
         regions=_names(settings),
         problems=problems,
     )
+
+
+def _left(settings: Mapping[str, Any]) -> Iterable[str]:
+    """Yield the release with data that a handover leaves in the cluster, and so unprotected."""
+    if settings.get("operators") == Operators.HANDOVER.value:
+        yield LONGHORN_RELEASE
 
 
 def of_config(rule: str, config: Mapping[str, Any], today: datetime.date) -> Agreements:

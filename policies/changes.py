@@ -9,7 +9,7 @@ place that would lose data is refused.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from models.changes import judges, losses
+from models.changes import cautions, is_storage, judges, losses
 from policies.changes_aws import aws_change_findings
 from policies.context import Context
 from policies.finding import Finding, Severity
@@ -128,7 +128,17 @@ def _update_findings(
             "unknown at preview",
             remedy="give sizes, counts and versions as plain values",
         )
-    for loss in losses(before.kind, _mapping(before.body.value), _mapping(after.body.value)):
+    was, now = _mapping(before.body.value), _mapping(after.body.value)
+    for caution in cautions(before.kind, was, now):
+        yield Finding(
+            rule=RULE,
+            severity=Severity.WARNING,
+            object=before.label,
+            path=caution.field,
+            message=caution.message,
+            remedy=caution.mend,
+        )
+    for loss in losses(before.kind, was, now):
         if loss.approvable and before.label in context.accept_data_loss:
             continue
         approve = f'; approve: "accept_data_loss": ["{before.label}"]' if loss.approvable else ""
@@ -183,6 +193,8 @@ def _of_state(state: dict[str, Any]) -> Manifest | None:
 def _holds_data(manifest: Manifest) -> bool:
     if manifest.is_kind(*_HOLDING):
         return True
+    if manifest.is_kind("Release"):
+        return is_storage(manifest.body["chart"].text() or "")
     templates = manifest.spec["volumeClaimTemplates"]
     return manifest.is_kind("StatefulSet") and templates.value not in (None, [])
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from policies.manifest import Manifest
 from policies.nodes import Node
@@ -48,9 +48,10 @@ class Stack:
     def _by_name(self) -> dict[tuple[str, str | None, str], list[Manifest]]:
         index: dict[tuple[str, str | None, str], list[Manifest]] = {}
         for manifest in self.manifests:
-            space = manifest.metadata["namespace"].value
+            kind = manifest.kind.lower()
+            space = None if kind in _CLUSTER_WIDE else manifest.metadata["namespace"].value
             if space is None or isinstance(space, str):
-                key = (manifest.kind.lower(), space, manifest.name)
+                key = (kind, space, manifest.name)
                 index.setdefault(key, []).append(manifest)
         return index
 
@@ -59,6 +60,12 @@ class Stack:
         for manifest in self.manifests:
             if not manifest.fragment:
                 yield from pods_of(manifest)
+
+
+_CLUSTER_WIDE: Final = ("clusterissuer", "clustersecretstore")
+"""Kinds without a namespace that references name. While their definition is not installed, as in
+the first preview of a stack that installs it, the provider gives them the namespace `default`
+(pulumi-kubernetes v4.25, provider.go, Check)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -81,13 +81,14 @@ def start(
     crd_sets: Sequence[str] = crds.DEFAULT_SETS,
     tools: Toolchain | None = None,
     aws_endpoint: str | None = None,
+    aws_account: str = "sandbox",
     say: Say = say_to_stderr,
 ) -> Sandbox:
     """Bring the sandbox `name` up as described, starting and changing only what differs.
 
     Builds the toolchain if it is not in the cache, unless `tools` is given. `aws_endpoint` is where
-    External Secrets finds a stand-in for AWS. Raises `SandboxError` with the end of the log of the
-    process that did not come up.
+    External Secrets finds a stand-in for AWS, `aws_account` the account that it acts in. Raises
+    `SandboxError` with the end of the log of the process that did not come up.
     """
     home = _home(name)
     tools = toolchain.ensure() if tools is None else tools
@@ -105,6 +106,7 @@ def start(
             ports=chosen,
             controllers=wanted(crd_sets),
             aws_endpoint=aws_endpoint,
+            aws_account=aws_account,
         )
         started = _start_processes(plan, _supervisor(home))
         definitions = crds.resolve_all(crds.select(crds.read_lock(), crd_sets), say)

@@ -38,8 +38,7 @@ START_ORDER: Final = (
 
 
 _NO_AWS: Final = {
-    # The stand-in takes any key; a user's own must not reach a controller of the sandbox.
-    "AWS_ACCESS_KEY_ID": "sandbox",
+    # The stand-in takes any secret; a user's own must not reach a controller of the sandbox.
     "AWS_SECRET_ACCESS_KEY": "sandbox",
     "AWS_SESSION_TOKEN": "",
     "AWS_PROFILE": "",
@@ -60,6 +59,9 @@ class Plan:
     controllers: tuple[Controller, ...] = ()
     aws_endpoint: str | None = None
     """Where External Secrets finds AWS; None where no stand-in for AWS runs."""
+
+    aws_account: str = "sandbox"
+    """Its access key: the stand-in takes an account's number for whose secrets are read."""
 
     @property
     def server(self) -> str:
@@ -223,7 +225,10 @@ class Plan:
             flags["secrets-manager-endpoint"] = self.aws_endpoint
         base = self._tool(controller.name, flags, kubeconfig)
         return ProcessSpec(
-            name=base.name, argv=(*base.argv, *controller.flags), env=_NO_AWS, inputs=base.inputs
+            name=base.name,
+            argv=(*base.argv, *controller.flags),
+            env={**_NO_AWS, "AWS_ACCESS_KEY_ID": self.aws_account},
+            inputs=base.inputs,
         )
 
     def _standins(self) -> ProcessSpec:

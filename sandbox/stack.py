@@ -242,7 +242,7 @@ class SandboxStack:
             name = self.sandbox_name(str(region["name"]))
             # EKS clusters have control planes of another name, which are AWS's side. Settings may
             # have changed since the last run, so what there is counts, not only what they say.
-            existing = region["cluster"]["kind"] == ClusterKind.EXISTING
+            existing = region["cluster"].get("kind") == "existing"
             if existing or cluster.status(name).exists:
                 cluster.stop(name, purge=True)
         if self.aws is not None:

@@ -71,11 +71,17 @@ class RegionCluster(pulumi.ComponentResource):
         self.provider = self._kubernetes([*pools, system, identities, *self._objects()])
         self.register_outputs({"kubeconfig": self.kubeconfig})
 
-    def publish(self, hostname: str | None, address: Output[str]) -> None:
-        """Register the gateway's hostname in DNS where the settings give a hosted zone."""
+    def publish(
+        self, region: pulumi.Resource, hostname: str | None, address: Output[str]
+    ) -> tuple[GatewayRecord, ...]:
+        """Register the gateway's hostname in DNS where the settings give a hosted zone.
+
+        The record is a child of the region. As a child of the cluster it would be among what the
+        first wave waits for, and it waits for the last one.
+        """
         cluster = self._args.cluster
         if cluster.zone_id is None or hostname is None:
-            return
+            return ()
         args = GatewayRecordArgs(
             zone_id=cluster.zone_id,
             hostname=hostname,
@@ -83,7 +89,8 @@ class RegionCluster(pulumi.ComponentResource):
             aws_region=cluster.aws_region,
             address=address,
         )
-        GatewayRecord(f"{self._name}-dns", args, self._options())
+        options = ResourceOptions(parent=region, providers=[self.aws])
+        return (GatewayRecord(f"{self._name}-dns", args, options),)
 
     def _options(self, after: list[pulumi.Resource] | None = None) -> ResourceOptions:
         return ResourceOptions(parent=self, providers=[self.aws], depends_on=after)

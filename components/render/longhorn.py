@@ -11,6 +11,7 @@ from pulumi_kubernetes.core.v1 import TolerationArgsDict
 
 from components.render.engine import tolerations
 from models.longhorn import Longhorn, Use
+from models.names import LONGHORN_RELEASE
 from models.plan import PlannedRegion, PlatformPlan
 from models.regions import POOL_LABEL, Taint
 from models.storage_plan import replicas, storage_pool
@@ -39,7 +40,7 @@ def values(plan: PlatformPlan, region: PlannedRegion) -> dict[str, Any]:
         "persistence": {"createStorageClass": False, "defaultClass": False},
         # A hook Job that Helm runs before an upgrade; the manager checks the path itself.
         "preUpgradeChecker": {"jobEnabled": False},
-        "defaultSettings": _settings(region, taints),
+        "defaultSettings": _settings(plan, region, taints),
         "longhornManager": dict(pods),
         "longhornDriver": dict(pods),
         # Whoever reaches the user interface may delete volumes: it asks nobody who they are.
@@ -50,7 +51,7 @@ def values(plan: PlatformPlan, region: PlannedRegion) -> dict[str, Any]:
     return found
 
 
-def _settings(region: PlannedRegion, taints: list[Taint]) -> dict[str, Any]:
+def _settings(plan: PlatformPlan, region: PlannedRegion, taints: list[Taint]) -> dict[str, Any]:
     options = region.settings.storage.longhorn
     return {
         "createDefaultDiskLabeledNodes": True,
@@ -63,7 +64,13 @@ def _settings(region: PlannedRegion, taints: list[Taint]) -> dict[str, Any]:
         # The default blocks a drain for ever where a volume has one copy, as MinIO's drives have.
         "nodeDrainPolicy": "block-for-eviction-if-contains-last-replica",
         "rwxVolumeFastFailover": options.fast_failover,
+        **_given_up(plan),
     }
+
+
+def _given_up(plan: PlatformPlan) -> dict[str, bool]:
+    """Return the setting without which Longhorn refuses to be uninstalled (longhorn#5187)."""
+    return {"deletingConfirmationFlag": True} if LONGHORN_RELEASE in plan.accept_data_loss else {}
 
 
 def _taints(region: PlannedRegion) -> list[Taint]:

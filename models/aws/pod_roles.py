@@ -16,7 +16,6 @@ from models.certificates import Issuer
 from models.eks import EksCluster
 from models.names import CERT_MANAGER, EXTERNAL_SECRETS, MODELS_NAMESPACE, SEED_ACCOUNT
 from models.operators import CLUSTER_AUTOSCALER, LOAD_BALANCER_CONTROLLER, operators
-from models.options import Operators
 from models.plan import PlannedRegion, PlatformPlan
 from models.regions import Credentials, ObjectStoreKind
 from models.secrets import SecretsKind
@@ -34,7 +33,7 @@ class Asked:
     def has_operator(self, chart: str) -> bool:
         """Whether the stack installs a chart into the region."""
         rows = operators(self.plan, self.region)
-        managed = self.plan.operators is Operators.MANAGED
+        managed = self.plan.operators.installed
         return managed and any(row.chart == chart for row in rows)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.changes import is_storage
 from policies.context import Context
 from policies.finding import Breach, Severity
 from policies.manifest import Manifest
@@ -125,5 +126,7 @@ def be_protected(manifest: Manifest, context: Context) -> Iterator[Breach]:
 def _holds_data(manifest: Manifest) -> bool:
     if manifest.is_kind("PersistentVolumeClaim", "PersistentVolume", "Tenant"):
         return True
+    if manifest.is_kind("Release"):
+        return is_storage(manifest.body["chart"].text() or "")
     templates = manifest.spec["volumeClaimTemplates"]
     return manifest.is_kind("StatefulSet") and any(True for _ in templates.items())

@@ -20,7 +20,8 @@ _EC2: Final[Mapping[str, tuple[str, str, str]]] = {
 
 def left(aws: Aws) -> list[str]:
     """Return a line for each thing that exists, sorted; AWS's own defaults are not counted."""
-    return sorted([*_network(aws), *_identities(aws), *_clusters(aws), *_data(aws)])
+    kinds = (_network, _identities, _clusters, _data, _names)
+    return sorted(line for lines in kinds for line in lines(aws))
 
 
 def _network(aws: Aws) -> Iterator[str]:
@@ -80,3 +81,16 @@ def _data(aws: Aws) -> Iterator[str]:
         yield f"bucket {each['Name']}"
     for each in aws.pages("logs", "describe_log_groups", "logGroups"):
         yield f"log group {each['logGroupName']}"
+    for each in aws.pages("secretsmanager", "list_secrets", "SecretList"):
+        yield f"secret {each['Name']}"
+
+
+def _names(aws: Aws) -> Iterator[str]:
+    for zone in aws.pages("route53", "list_hosted_zones", "HostedZones"):
+        identity = str(zone["Id"]).rpartition("/")[2]
+        yield f"hosted zone {identity}"
+        listing = "list_resource_record_sets"
+        for each in aws.pages("route53", listing, "ResourceRecordSets", HostedZoneId=identity):
+            # A zone's own, which Route 53 makes and removes with it.
+            if each["Type"] not in ("NS", "SOA"):
+                yield f"record {each['Type']} {each['Name']} of zone {identity}"

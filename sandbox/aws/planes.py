@@ -51,6 +51,7 @@ def _start(home: StandInHome, entry: EksEntry) -> None:
             known.nodes(entry.sandbox),
             crd_sets=needs.crd_sets,
             aws_endpoint=endpoint,
+            aws_account=entry.account,
             say=_log(home),
         )
         storage_classes.provide(running.api(), needs.storage_classes)

@@ -8,13 +8,12 @@ from typing import Any, Final, cast
 from models.regions import EksCluster, Region
 from models.settings import Settings
 from sandbox import storage_classes
-from sandbox.aws import inventory, registry
+from sandbox.aws import given, inventory, registry
 from sandbox.aws.api import Aws
 from sandbox.aws.errors import StandInError
 from sandbox.aws.home import SWITCH, PlaneNeeds
 from sandbox.aws.service import Say, StandIn
 from sandbox.controllers.needed import crd_sets
-from sandbox.controllers.sources import provide_in_aws
 from sandbox.toolchain import Toolchain
 
 STATE_LOST: Final = (
@@ -64,9 +63,11 @@ class AwsSide:
             for region, cluster in eks_regions(settings)
         }
         self.stand_in.start(needs)
+        given.provide(self._places(settings), settings)
+
+    def _places(self, settings: Settings) -> Iterator[given.Place]:
         for region, cluster in eks_regions(settings):
-            secrets = self._aws(cluster).client("secretsmanager")
-            provide_in_aws(secrets, region, settings.gateway, settings.environment.value)
+            yield region, cluster, self._aws(cluster)
 
     def _aws(self, cluster: EksCluster) -> Aws:
         label, endpoint = self.stand_in.home.read_config()
@@ -94,11 +95,16 @@ class AwsSide:
                 aws.call("eks", "update_cluster_config", name=name, deletionProtection=False)
 
     def require_empty(self, settings: Settings) -> None:
-        """Raise `StandInError` naming everything that a destroy left on AWS."""
+        """Raise `StandInError` naming everything that a destroy left on AWS.
+
+        Secrets and hosted zones that the sandbox gave the stack are not the stack's.
+        """
+        is_given = given.names(self._places(settings), settings)
         found = {
             f"{cluster.aws_region}: {line}"
-            for _, cluster in eks_regions(settings)
-            for line in inventory.left(self._aws(cluster))
+            for _, cluster, aws in self._places(settings)
+            for line in inventory.left(aws)
+            if not is_given(line)
         }
         found |= {
             f"control plane {each.sandbox}" for each in registry.of(self.stand_in.home).entries()

@@ -3,7 +3,9 @@
 from typing import Final
 
 from models.certificates import ISSUED, Issuer
+from models.eks import EksCluster
 from models.regions import ObjectStoreKind, Region, VolumeBackend
+from models.secrets import SecretsKind
 from sandbox.crds import DEFAULT_SETS
 from sandbox.errors import SandboxError
 
@@ -22,6 +24,12 @@ def crd_sets(region: Region) -> tuple[str, ...]:
         message = (
             f"region {region.name}: certificates.issuer is acme, and no public authority can be "
             "reached from the sandbox; try the stack with ca or private-ca"
+        )
+        raise SandboxError(message)
+    if region.secrets.kind is SecretsKind.AWS and not isinstance(region.cluster, EksCluster):
+        message = (
+            f"region {region.name}: secrets.kind is aws-secrets-manager on a cluster outside AWS, "
+            "and the sandbox plays AWS for regions on EKS only; try the stack with kubernetes"
         )
         raise SandboxError(message)
     asked = {

@@ -1,6 +1,7 @@
 """When the stand-in does not serve: other endpoints, no switch, foreign settings, bad faults."""
 
 import json
+import secrets
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,15 @@ def test_a_stack_on_eks_is_refused_without_it_with_both_ways_on() -> None:
     assert "pulumi up --stack prod" in str(refused.value)
     assert "us-east-1, us-west-2, edge" in str(refused.value)
     assert SandboxStack(env="prod", stand_in=True).settings().environment == "prod"
+
+
+def test_a_purge_speaks_of_existing_clusters_only(capsys: pytest.CaptureFixture[str]) -> None:
+    """A region on EKS has no sandbox under its own name: "there is none" would be a false alarm."""
+    stack = SandboxStack(env="prod", instance=f"test-{secrets.token_hex(4)}", stand_in=False)
+    stack.purge()
+    said = capsys.readouterr().err
+    assert f"sandbox {stack.sandbox_name('edge')}: there is none" in said
+    assert "us-east-1" not in said
 
 
 @pytest.mark.parametrize(

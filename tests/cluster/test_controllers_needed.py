@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from cryptography import x509
+from plans import bare, dev_plan
 from secret_plans import region_of, with_source
 
 from models.certificates import Certificates, Issuer
@@ -19,9 +20,7 @@ pytestmark = pytest.mark.pure
 
 def test_definitions_follow_the_settings() -> None:
     """Each set costs seconds at the first start, and its controller memory for good."""
-    from plans import dev_plan
-
-    assert crd_sets(dev_plan().regions[0].settings) == DEFAULT_SETS
+    assert crd_sets(dev_plan(bare).regions[0].settings) == DEFAULT_SETS
     sets = crd_sets(region_of(with_source()).settings)
     assert set(sets) - set(DEFAULT_SETS) == {"cert-manager", "external-secrets"}
     assert select(read_lock(), sets), "every set is in the lock"
@@ -35,6 +34,9 @@ def test_what_cannot_become_ready_here_is_refused() -> None:
     acme = Certificates(issuer=Issuer.ACME, email="platform@example.com")
     with pytest.raises(SandboxError, match="no public authority"):
         crd_sets(region.model_copy(update={"certificates": acme}))
+    outside = region_of(with_source("aws-secrets-manager", aws_region="us-east-1")).settings
+    with pytest.raises(SandboxError, match="on a cluster outside AWS"):
+        crd_sets(outside)
 
 
 def test_made_up_secrets_have_what_is_asked_for() -> None:

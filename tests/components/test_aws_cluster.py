@@ -386,6 +386,19 @@ def test_a_hosted_zone_gets_the_gateways_name() -> None:
     assert record["latencyRoutingPolicies"] == [{"region": AWS_REGION}]
 
 
+def test_the_record_comes_last_and_nothing_waits_for_it() -> None:
+    """Were it the cluster's child, the first wave would wait for it, and it for the gateway."""
+
+    def change(settings: dict[str, Any]) -> None:
+        settings["gateway"] = {"hostname": "api.ml.example.com"}
+        cluster_of(settings).update(domain="ml.example.com", zone_id="Z0123456789ABC")
+
+    whole = build(change)
+    [name] = whole.of_type("route53/record:Record")
+    assert whole.resources[name].links["records"] == ("triplane-virginia-gateway-gateway",)
+    assert [each for each in whole.resources if whole.waits_for(each, name)] == []
+
+
 def test_without_a_hosted_zone_there_is_no_record(graph: Graph) -> None:
     assert not graph.of_type("route53/record:Record")
 

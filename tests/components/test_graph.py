@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 import pulumi
 import pytest
 from plans import dev_plan
+from secret_plans import secret_read
 
 from components.platform import Platform, PlatformArgs, RegionSecrets
 
@@ -37,7 +38,7 @@ class Recorder(pulumi.runtime.Mocks):
         found: dict[str, Any] = {"status": {"addresses": [{"value": "192.0.2.7"}]}}
         if args.typ.endswith(":CustomResourceDefinition"):
             found["spec"] = {"versions": [{"name": name, "served": True} for name in _SERVED]}
-        return f"{args.name}-id", {**inputs, **found}
+        return f"{args.name}-id", {**inputs, **found, **secret_read(args)}
 
     def call(self, args: pulumi.runtime.MockCallArgs) -> tuple[dict[Any, Any], None]:
         message = f"the program calls {args.token}, and it should call nothing"
@@ -103,8 +104,10 @@ def test_every_kubernetes_object_has_a_fixed_name() -> None:
 
 
 def test_no_secret_is_registered_where_none_is_given() -> None:
+    """One is read: it has the authority that clients are told."""
     recorder, _ = build()
-    assert not [name for name, typ in recorder.types.items() if typ == "kubernetes:core/v1:Secret"]
+    found = [name for name, typ in recorder.types.items() if typ == "kubernetes:core/v1:Secret"]
+    assert found == ["triplane-local-certificates-bundle-secret"]
 
 
 def test_credentials_reach_the_job_by_reference_only() -> None:

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pulumi
 import pytest
 from plans import catalogue, dev_plan
+from secret_plans import secret_read
 
 from components.platform import Platform, PlatformArgs, RegionSecrets
 from components.render.node_isolation import SCRIPT
@@ -46,7 +47,7 @@ class Graph(pulumi.runtime.Mocks):
         if args.typ == DEFINITION:
             version = self.serving.get(str(args.resource_id), "")
             found["spec"] = {"versions": [{"name": version, "served": True, "storage": True}]}
-        return f"{args.name}-id", {**inputs, **found}
+        return f"{args.name}-id", {**inputs, **found, **secret_read(args)}
 
     def call(self, args: pulumi.runtime.MockCallArgs) -> tuple[dict[Any, Any], None]:
         raise AssertionError(args.token)

@@ -3,22 +3,20 @@
 Whether a controller takes it is seen in tests/cluster/test_controllers.py.
 """
 
-import base64
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import pulumi
 import pytest
-from plans import dev_plan
-from secret_plans import HOSTNAME, with_source
+from plans import bare, dev_plan
+from secret_plans import AUTHORITY, HOSTNAME, secret_read, with_source
 
 from components.platform import Platform, PlatformArgs, RegionSecrets
 from components.stack_secrets import stored
 
 pytestmark = pytest.mark.mocks
 
-AUTHORITY = "-----BEGIN CERTIFICATE-----\nours\n-----END CERTIFICATE-----\n"
 SERVED = ("v1", "v2", "v1alpha1", "v1beta1", "v1beta2")
 
 
@@ -39,9 +37,7 @@ class Graph(pulumi.runtime.Mocks):
         found: dict[str, Any] = {"status": {"addresses": [{"value": "192.0.2.7"}]}}
         if args.typ.endswith(":CustomResourceDefinition"):
             found["spec"] = {"versions": [{"name": name, "served": True} for name in SERVED]}
-        if args.typ == "kubernetes:core/v1:Secret" and args.resource_id:
-            found["data"] = {"ca.crt": base64.b64encode(AUTHORITY.encode()).decode()}
-        return f"{args.name}-id", {**inputs, **found}
+        return f"{args.name}-id", {**inputs, **found, **secret_read(args)}
 
     def call(self, args: pulumi.runtime.MockCallArgs) -> tuple[dict[Any, Any], None]:
         raise AssertionError(args.token)
@@ -166,7 +162,7 @@ def test_without_a_store_secrets_come_from_encrypted_configuration() -> None:
 
 def test_nothing_is_registered_where_nothing_is_asked_for() -> None:
     """A stack without secrets and certificates needs neither operator."""
-    graph, outputs = build(lambda settings: None)
+    graph, outputs = build(bare)
     for kind in ("SecretStore", "ExternalSecret", "Certificate", "ClusterIssuer", "Issuer"):
         assert graph.of_kind(kind) == {}
     assert outputs["gatewayCa"] is None

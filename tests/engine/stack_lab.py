@@ -50,6 +50,14 @@ def urns(workspace: Workspace) -> list[str]:
     return [each["urn"] for each in state(workspace).get("resources", [])]
 
 
+def release(workspace: Workspace, name: str) -> dict[str, Any]:
+    """Return the only Helm release of this name in the state."""
+    kind = "kubernetes:helm.sh/v3:Release"
+    found = [each for each in state(workspace)["resources"] if each["type"] == kind]
+    (one,) = [each for each in found if each["outputs"]["name"] == name]
+    return cast("dict[str, Any]", one)
+
+
 def discard(stack: SandboxStack) -> None:
     """Remove every trace of a stack, whatever state it is in."""
     stack.purge()

@@ -5,18 +5,19 @@ played by one Deployment each (sandbox/charts.py).
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import pytest
 import yaml
-from plans import dev_plan
+from events_lab import Events, times, updated, waves_overlap
+from plans import bare, dev_plan
 from stack_lab import kubectl, names, objects, pulumi, state, urns
 
 from models.operators import operators
 from sandbox import charts
-from sandbox.stack import CHECKED, UP, SandboxStack
+from sandbox.stack import CHECKED, UP, Change, SandboxStack
 from sandbox.workspace import Workspace
 
 pytestmark = pytest.mark.engine
@@ -24,16 +25,30 @@ pytestmark = pytest.mark.engine
 RELEASE: Final = "kubernetes:helm.sh/v3:Release"
 
 
-def managed(settings: dict[str, Any]) -> None:
-    """Let the stack install its operators, from the stub charts."""
-    settings["operators"] = "managed"
-    settings["mirror"] = {"charts": charts.repository()}
+def installed_by(who: str) -> Change:
+    """Return settings that say who installs the operators, from the stub charts."""
+
+    def change(settings: dict[str, Any]) -> None:
+        # The sandbox has made the namespaces of the controllers that it runs itself.
+        bare(settings)
+        settings["operators"] = who
+        settings["mirror"] = {"charts": charts.repository()}
+
+    return change
+
+
+managed = installed_by("managed")
 
 
 @pytest.fixture(scope="module")
-def workspace(make_stack: Callable[..., SandboxStack]) -> Workspace:
+def stack(make_stack: Callable[..., SandboxStack]) -> SandboxStack:
+    return make_stack(managed)
+
+
+@pytest.fixture(scope="module")
+def workspace(stack: SandboxStack) -> Workspace:
     """Return the workspace of a started control plane, nothing of the stack created yet."""
-    return make_stack(managed).start()
+    return stack.start()
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +58,9 @@ def before(workspace: Workspace) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def events(workspace: Workspace, before: list[str]) -> list[dict[str, Any]]:
+def events(workspace: Workspace, before: list[str]) -> Events:
     """Return the engine's events of the first update."""
-    log = workspace.home / "events.json"
-    logging = {**workspace.variables, "PULUMI_DEBUG_COMMANDS": "true"}
-    pulumi(replace(workspace, variables=logging), *UP, "--event-log", str(log))
-    return [cast("dict[str, Any]", json.loads(line)) for line in log.read_text().splitlines()]
+    return updated(workspace)
 
 
 def test_the_preview_proves_what_will_be_installed(workspace: Workspace, before: list[str]) -> None:
@@ -58,9 +70,7 @@ def test_the_preview_proves_what_will_be_installed(workspace: Workspace, before:
     assert names(workspace, "namespaces") == before
 
 
-def test_up_installs_every_operator_and_waits_for_it(
-    workspace: Workspace, events: list[dict[str, Any]]
-) -> None:
+def test_up_installs_every_operator_and_waits_for_it(workspace: Workspace, events: Events) -> None:
     """A release that is not waited for is there before its pods are."""
     plan = dev_plan(managed)
     rows = operators(plan, plan.regions[0])
@@ -73,9 +83,7 @@ def test_up_installs_every_operator_and_waits_for_it(
     assert {each["outputs"]["status"]["status"] for each in releases} == {"deployed"}
 
 
-def test_our_values_are_merged_into_upstreams(
-    workspace: Workspace, events: list[dict[str, Any]]
-) -> None:
+def test_our_values_are_merged_into_upstreams(workspace: Workspace, events: Events) -> None:
     (found,) = objects(workspace, "configmap", "gpu-operator-values", "-n", "gpu-operator")
     values = yaml.safe_load(found["data"]["values.yaml"])
     assert values["driver"]["enabled"] is False
@@ -84,56 +92,119 @@ def test_our_values_are_merged_into_upstreams(
     assert taints == [("nvidia.com/gpu", "present")]
 
 
-def test_waves_come_one_after_the_other(events: list[dict[str, Any]]) -> None:
+def test_waves_come_one_after_the_other(events: Events) -> None:
     """An engine that starts before its operators asks for definitions nobody has made."""
-    begun, done = _times(events)
-    waves = {
-        -3: "Release::triplane-local-operators-3",
-        -2: "triplane:storage:ModelStore$",
-        -1: "Release::triplane-local-operators-1",
-        0: "triplane:engine:VllmService$",
-        1: "triplane:gateway:AiGateway$",
-    }
-    spans = {
-        wave: (
-            min(at for urn, at in begun.items() if part in urn),
-            max(at for urn, at in done.items() if part in urn),
-        )
-        for wave, part in waves.items()
-    }
-    for wave in (-3, -2, -1, 0):
-        assert spans[wave][1] < spans[wave + 1][0], f"wave {wave} ended after {wave + 1} began"
+    assert waves_overlap(events, {-3, -2, -1, 0, 1}) == []
 
 
-def test_ai_gateway_comes_after_what_it_watches(events: list[dict[str, Any]]) -> None:
-    begun, done = _times(events)
+def test_ai_gateway_comes_after_what_it_watches(events: Events) -> None:
+    begun, done = times(events)
     start = next(at for urn, at in begun.items() if urn.endswith("-ai-gateway-release"))
     for chart in ("ai-gateway-crds", "envoy-gateway"):
         end = next(at for urn, at in done.items() if urn.endswith(f"-{chart}-release"))
         assert end < start
 
 
-def test_a_second_up_changes_nothing(workspace: Workspace, events: list[dict[str, Any]]) -> None:
+def test_a_second_up_changes_nothing(workspace: Workspace, events: Events) -> None:
     pulumi(workspace, *UP, "--expect-no-changes")
 
 
-def test_a_refresh_finds_no_drift(workspace: Workspace, events: list[dict[str, Any]]) -> None:
+def test_a_refresh_finds_no_drift(workspace: Workspace, events: Events) -> None:
     pulumi(workspace, "refresh", "--yes", "--skip-preview", "--expect-no-changes")
 
 
+def test_operators_are_not_given_up_in_one_step(stack: SandboxStack, events: Events) -> None:
+    """Uninstalled, a chart takes its definitions along, and with them whatever is made of them."""
+    workspace = replace(stack, change=installed_by("external")).start()
+    before = _installed(workspace)
+    for command in (("preview", *CHECKED), UP):
+        done = workspace.attempt(command, quiet=True)
+        text = done.stdout + done.stderr
+        assert done.returncode != 0, text
+        assert "operators go from managed to external in one step" in text
+        assert "set operators to handover and update" in text
+    assert _installed(workspace) == before
+
+
+def test_operators_are_handed_over_as_they_are(stack: SandboxStack, events: Events) -> None:
+    """Whoever takes them over finds releases that can be upgraded, and nobody's pods restart."""
+    handing = replace(stack, change=installed_by("handover")).start()
+    before = _installed(handing)
+    assert before["releases"]
+    assert "mandatory" not in pulumi(handing, "preview", *CHECKED)
+    pulumi(handing, *UP)
+    external = replace(stack, change=installed_by("external")).start()
+    assert "mandatory" not in pulumi(external, "preview", *CHECKED)
+    pulumi(external, *UP)
+    assert _installed(external) == before
+    assert [each for each in urns(external) if RELEASE in each or "WaveOperators" in each] == []
+
+
+def test_operators_that_run_are_adopted(stack: SandboxStack, events: Events) -> None:
+    """From external to managed as docs/operators.md has it: upgraded in place, nothing restarts."""
+    back = replace(stack, change=managed).start()
+    before = _installed(back)
+    file = back.home / "adopt.json"
+    pulumi(back, "preview", "--import-file", str(file))
+    file.write_text(json.dumps(_adopted(json.loads(file.read_text()))))
+    without = ("--generate-code=false", "--protect=false", "--skip-preview", "--yes")
+    pulumi(back, "import", "--file", str(file), *without)
+    assert "mandatory" not in pulumi(back, "preview", *CHECKED)
+    pulumi(back, *UP)
+    made = [each["outputs"] for each in state(back)["resources"] if each["type"] == RELEASE]
+    plan = dev_plan(managed)
+    rows = operators(plan, plan.regions[0])
+    assert {each["name"] for each in made} == {row.chart for row in rows}
+    assert {each["status"]["status"] for each in made} == {"deployed"}
+    assert _installed(back)["pods"] == before["pods"]
+    pulumi(back, *UP, "--expect-no-changes")
+
+
+def _adopted(listed: dict[str, Any]) -> dict[str, Any]:
+    """Return of what a preview would create the operators' part, with the ids that they have."""
+    plan = dev_plan(managed)
+    spaces = {f"-{row.chart}-release": row.namespace for row in operators(plan, plan.regions[0])}
+    kept: list[dict[str, Any]] = []
+    for each in listed["resources"]:
+        if "-operators" not in each["name"]:
+            continue
+        if each["type"] == RELEASE:
+            end = max((end for end in spaces if each["name"].endswith(end)), key=len)
+            each["id"] = f"{spaces[end]}/{end[1:].removesuffix('-release')}"
+        elif each["type"] == "kubernetes:core/v1:Namespace":
+            names_ = [space for space in spaces.values() if each["name"].endswith(f"-{space}")]
+            each["id"] = max(names_, key=len)
+        kept.append(each)
+    return {**listed, "resources": kept}
+
+
+def _installed(workspace: Workspace) -> dict[str, list[str]]:
+    """Return what of the operators is in the cluster; pods by their identities."""
+    spaces = {row.namespace for row in operators(dev_plan(managed), dev_plan(managed).regions[0])}
+    pods = [each["metadata"] for each in objects(workspace, "pods", "-A")]
+    return {
+        "releases": names(workspace, "secrets", "-A", "-l", "owner=helm"),
+        "namespaces": [each for each in names(workspace, "namespaces") if each in spaces],
+        "definitions": names(workspace, "crds"),
+        "pods": sorted(each["uid"] for each in pods if each["namespace"] in spaces),
+    }
+
+
 def test_destroy_removes_every_release(
-    workspace: Workspace, before: list[str], events: list[dict[str, Any]]
+    workspace: Workspace, before: list[str], events: Events
 ) -> None:
     pulumi(workspace, "destroy", "--yes", "--skip-preview")
     assert urns(workspace) == []
-    assert names(workspace, "namespaces") == before
+    # The sandbox made some for its own controllers, and the stack took them over.
+    spaces = {row.namespace for row in operators(dev_plan(managed), dev_plan(managed).regions[0])}
+    assert names(workspace, "namespaces") == [each for each in before if each not in spaces]
     assert objects(workspace, "secrets", "-A", "-l", "owner=helm") == []
 
 
 @pytest.fixture(scope="module")
 def external(make_stack: Callable[..., SandboxStack]) -> Workspace:
     """Return the workspace of a control plane whose definitions somebody else keeps."""
-    return make_stack().start()
+    return make_stack(bare).start()
 
 
 def refused(workspace: Workspace) -> str:
@@ -159,15 +230,3 @@ def test_a_definition_that_is_missing_ends_the_preview(external: Workspace) -> N
     assert "needs-ScaledObject-v1alpha1" in text
     assert "scaledobjects.keda.sh" in text
     assert "does not exist" in text
-
-
-def _times(events: list[dict[str, Any]]) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Return the positions of the events at which each resource began and was done."""
-    begun: dict[str, int] = {}
-    done: dict[str, int] = {}
-    for position, event in enumerate(events):
-        for key, found in (("resourcePreEvent", begun), ("resOutputsEvent", done)):
-            metadata = event.get(key, {}).get("metadata")
-            if metadata is not None and metadata["op"] == "create":
-                found[metadata["urn"]] = position
-    return begun, done

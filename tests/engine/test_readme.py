@@ -64,7 +64,7 @@ def test_up_prints_the_outputs_that_the_example_client_reads() -> None:
         text=True,
         check=True,
     )
-    assert "local: qwen3-8b at http://" in done.stdout
+    assert "local: qwen3-8b at https://models.dev.example.com/v1" in done.stdout
     assert "[secret]" in printed, "the kubeconfig is not shown"
 
 

@@ -1,4 +1,4 @@
-"""A stack with a store of secrets and its own authority, with the real controllers.
+"""A stack with a store of secrets, a MinIO tenant and its own authority, with real controllers.
 
 The tests of this module share one stack and run in order.
 """
@@ -22,11 +22,24 @@ pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 SOURCE = ("-n", "triplane-secrets")
 PLANTED = "planted-5c7e21f0"
 ENCODED = base64.b64encode(PLANTED.encode()).decode()
+ROOT_KEYS = f'export MINIO_ROOT_USER="someone"\nexport MINIO_ROOT_PASSWORD="{PLANTED}"\n'
+
+
+def with_tenant(settings: dict[str, Any]) -> None:
+    """A source, and a tenant whose root keys come from it."""
+    with_source()(settings)
+    settings["regions"][0]["storage"]["objects"] = {
+        "kind": "minio",
+        "bucket": "models",
+        "credentials": "secret-store",
+        "minio": {"pools": [{"servers": 1, "volumes_per_server": 1, "volume_gib": 50}], "cpu": 1},
+    }
+    settings["accept_data_loss"].append("Tenant/triplane-objects/objects")
 
 
 @pytest.fixture(scope="module")
 def stack(make_stack: Callable[..., SandboxStack]) -> SandboxStack:
-    return make_stack(with_source())
+    return make_stack(with_tenant)
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +111,16 @@ def test_up_brings_secrets_and_certificates(workspace: Workspace) -> None:
     assert all(each["status"].get("succeeded") == 1 for each in jobs)
 
 
+def test_a_tenants_root_keys_come_from_the_same_secret(workspace: Workspace) -> None:
+    """MinIO reads them from a file: what the Jobs sign with must be what the servers know."""
+    assert _data(workspace, "triplane-objects", "objects-config") == {"config.env": ROOT_KEYS}
+    (tenant,) = objects(workspace, "tenants.minio.min.io", "-n", "triplane-objects")
+    assert tenant["spec"]["configuration"] == {"name": "objects-config"}
+    assert tenant["status"]["currentState"] == "Initialized"
+    kept = objects(workspace, "externalsecrets.external-secrets.io", "-n", "triplane-objects")
+    assert [each["spec"]["secretStoreRef"]["kind"] for each in kept] == ["SecretStore"]
+
+
 def test_clients_can_check_the_gateway(workspace: Workspace) -> None:
     """`gatewayCa` verifies the certificate that the listener serves."""
     found = _outputs(workspace)
@@ -121,6 +144,7 @@ def test_no_secret_is_in_the_state_or_the_output(stack: SandboxStack, workspace:
     for text in (printed, plain, *backend):
         assert PLANTED not in text
         assert ENCODED not in text
+        assert base64.b64encode(ROOT_KEYS.encode()).decode() not in text
     keys = [
         _data(workspace, space, name)["tls.key"]
         for space, name in (("cert-manager", "triplane-ca"), ("triplane-gateway", "gateway-tls"))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plans import bare
 from stack_lab import kubectl, pulumi
 
 from sandbox.stack import CHECKED, SandboxStack
@@ -18,6 +19,7 @@ ENCODED = base64.b64encode(PLANTED.encode()).decode()
 
 
 def _with_credentials(settings: dict[str, Any]) -> None:
+    bare(settings)
     settings["regions"][0]["storage"]["objects"]["credentials"] = "config"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from plans import bare
 from stack_lab import pulumi, state
 
 from sandbox.errors import SandboxError
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.engine
 
 def _too_few_cards(settings: dict[str, Any]) -> None:
     """Two replicas want an edge card each, and there is one; the capacity proof is excused."""
+    bare(settings)
     settings["regions"][0]["pools"][0]["max"] = 1
     settings["rollout"] = {"wait_max_sec": 40}
     excused = {

@@ -4,21 +4,29 @@ One region on EKS with its GPU pools, managed operators, storage, engines and ga
 this module share one stack and run in order.
 """
 
+import base64
 import json
 import os
 import secrets
 import subprocess
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import pytest
+from cryptography import x509
+from events_lab import Events, updated, waves_overlap
 from stack_lab import pulumi, urns
 
 from models.regions import POOL_LABEL
-from sandbox.stack import CHECKED, UP, SandboxStack
+from sandbox.aws.api import Aws
+from sandbox.stack import CHECKED, SandboxStack
 from sandbox.workspace import Workspace
 
 pytestmark = pytest.mark.engine
+
+HOSTNAME: Final = "models.staging.example.com"
+ZONE: Final = "Z0EXAMPLESTAGING"
+AUTHORITY_SECRET: Final = "triplane/staging/us-east-1/certificate-authority"
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +58,26 @@ def listed(stack: SandboxStack, workspace: Workspace, *what: str) -> list[dict[s
     return cast("list[dict[str, Any]]", json.loads(done.stdout)["items"])
 
 
+def values(stack: SandboxStack, workspace: Workspace, namespace: str, name: str) -> dict[str, str]:
+    """Return what a Secret of the region's cluster holds."""
+    chosen = ("-n", namespace, f"--field-selector=metadata.name={name}")
+    [found] = listed(stack, workspace, "secrets", *chosen)
+    return {key: base64.b64decode(text).decode() for key, text in found["data"].items()}
+
+
+def ready(found: dict[str, Any]) -> str | None:
+    """Return what an object's condition Ready says."""
+    conditions = {each["type"]: each["status"] for each in found["status"]["conditions"]}
+    return conditions.get("Ready")
+
+
+def moto(stack: SandboxStack) -> Aws:
+    """Return the region's account, as an administrator with other tools would reach it."""
+    assert stack.aws is not None
+    _, endpoint = stack.aws.stand_in.home.read_config()
+    return Aws(region="us-east-1", endpoint=endpoint, account="111122223333")
+
+
 def test_the_first_preview_passes_the_pack_and_makes_nothing(
     stack: SandboxStack, workspace: Workspace
 ) -> None:
@@ -60,15 +88,58 @@ def test_the_first_preview_passes_the_pack_and_makes_nothing(
     assert not stack.aws.contexts(), "no cluster exists yet"
 
 
-def test_up_brings_the_region_up(workspace: Workspace) -> None:
-    text = pulumi(workspace, *UP)
-    assert "created" in text
+@pytest.fixture(scope="module")
+def events(workspace: Workspace) -> Events:
+    """Return the engine's events of the first update."""
+    return updated(workspace)
+
+
+def test_up_brings_the_region_up(workspace: Workspace, events: Events) -> None:
     outputs = json.loads(pulumi(workspace, "stack", "output", "--json"))
     assert outputs["environment"] == "staging"
     assert outputs["totals"]["usdPerHourMax"] > outputs["totals"]["usdPerHourMin"] > 0
     (region,) = outputs["regions"].values()
     assert len(region["models"]) >= 7
     assert region["kubeconfig"] == "[secret]"
+    assert region["gatewayUrl"] == f"https://{HOSTNAME}"
+
+
+def test_waves_come_one_after_the_other(events: Events) -> None:
+    """Whatever is made of a later wave relies on what is ready of the earlier ones."""
+    assert waves_overlap(events, {-4, -3, -2, -1, 0, 1}) == []
+
+
+def test_secrets_come_from_secrets_manager(stack: SandboxStack, workspace: Workspace) -> None:
+    """The authority's key goes from AWS into the cluster, past Pulumi, and is what signs there."""
+    for kind in ("secretstores", "externalsecrets", "clusterissuers", "certificates"):
+        found = listed(stack, workspace, kind, "-A")
+        assert found
+        assert [ready(each) for each in found] == ["True"] * len(found)
+    client = moto(stack).client("secretsmanager")
+    kept = json.loads(client.get_secret_value(SecretId=AUTHORITY_SECRET)["SecretString"])
+    assert values(stack, workspace, "cert-manager", "triplane-ca") == kept
+    outputs = json.loads(pulumi(workspace, "stack", "output", "--json"))
+    authority = x509.load_pem_x509_certificate(
+        outputs["regions"]["us-east-1"]["gatewayCa"].encode()
+    )
+    assert authority == x509.load_pem_x509_certificate(kept["tls.crt"].encode())
+    served = values(stack, workspace, "triplane-gateway", "gateway-tls")["tls.crt"]
+    x509.load_pem_x509_certificate(served.encode()).verify_directly_issued_by(authority)
+    state = pulumi(workspace, "stack", "export", "--show-secrets")
+    for text in (
+        kept["tls.key"].splitlines()[1],
+        base64.b64encode(kept["tls.key"].encode()).decode(),
+    ):
+        assert text not in state, "not even encrypted"
+
+
+def test_the_hostname_is_registered(stack: SandboxStack, events: Events) -> None:
+    """In the zone that the settings name, by its id."""
+    told = moto(stack).pages(
+        "route53", "list_resource_record_sets", "ResourceRecordSets", HostedZoneId=ZONE
+    )
+    [record] = [each for each in told if each["Type"] not in ("NS", "SOA")]
+    assert (record["Name"].rstrip("."), record["Region"]) == (HOSTNAME, "us-east-1")
 
 
 def test_every_engine_runs_on_a_node_of_its_pool(stack: SandboxStack, workspace: Workspace) -> None:

@@ -1,98 +1,42 @@
 """Storage under the real engine: swapped by one setting each, changed, and refused where it loses.
 
-The tests of this module share one stack and run in order.
+The stack installs its operators (from stub charts). The tests of this module share it and run in
+order.
 """
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
 
 import pytest
-from stack_lab import kubectl, names, objects, pulumi, urns
+from stack_lab import kubectl, names, objects, pulumi, release, urns
+from storage_lab import (
+    AFTER,
+    BEFORE,
+    CLAIM,
+    KEYS,
+    LONGHORN,
+    MODELS,
+    OTHER,
+    OTHER_CLAIM,
+    PINNED,
+    TENANT,
+    another_class,
+    as_before,
+    changed,
+    claim,
+    elsewhere,
+    failing,
+    given,
+    longhorn_values,
+    on_aws,
+    seeds,
+    servers,
+    sized,
+)
 
-from sandbox.stack import CHECKED, UP, Change, SandboxStack
-from sandbox.workspace import Workspace
+from sandbox.stack import CHECKED, UP, SandboxStack
 
-pytestmark = pytest.mark.engine
-
-MODELS = ("-n", "triplane-models")
-TENANT = "Tenant/triplane-objects/objects"
-LONGHORN_CLAIM = "models-triplane-longhorn-models"
-CLAIM = f"PersistentVolumeClaim/triplane-models/{LONGHORN_CLAIM}"
-OTHER_CLAIM = "models-shared-nfs"
-KEYS = {"access_key_id": "objects-root", "secret_access_key": "planted-5d1c0f7a"}
-Settings = dict[str, Any]
-
-
-def storage(settings: Settings) -> Settings:
-    return settings["regions"][0]["storage"]
-
-
-def with_both(settings: Settings) -> None:
-    """Longhorn with a backup, a MinIO tenant on it, unused revisions removed."""
-    pools = [{"servers": 4, "volumes_per_server": 1, "volume_gib": 50}]
-    storage(settings).update(
-        volumes="longhorn",
-        longhorn={"backup": {"secret": "backup-keys", "bucket": "backups"}},
-        collect="revisions",
-        capacity_gib=80,
-        objects={
-            "kind": "minio",
-            "bucket": "models",
-            "credentials": "config",
-            "minio": {"pools": pools, "cpu": 1},
-        },
-    )
-
-
-def changed(change: Callable[[Settings], None], *accepted: str) -> Change:
-    """Return the settings with both, then changed, giving up what is named."""
-
-    def both(settings: Settings) -> None:
-        with_both(settings)
-        settings["accept_data_loss"] = list(accepted)
-        change(settings)
-
-    return both
-
-
-def as_before(settings: Settings) -> None:
-    """Change nothing more."""
-
-
-def sized(gib: int) -> Callable[[Settings], None]:
-    def change(settings: Settings) -> None:
-        storage(settings)["capacity_gib"] = gib
-
-    return change
-
-
-def servers(*counts: int) -> Callable[[Settings], None]:
-    def change(settings: Settings) -> None:
-        shape = {"volumes_per_server": 1, "volume_gib": 50}
-        minio = storage(settings)["objects"]["minio"]
-        minio["pools"] = [{"servers": count, **shape} for count in counts]
-
-    return change
-
-
-def elsewhere(settings: Settings) -> None:
-    """Take the weights from another S3 store."""
-    store = {"kind": "endpoint", "bucket": "models", "endpoint": "http://seaweed.objects.svc:8333"}
-    storage(settings)["objects"] = store
-
-
-def on_aws(settings: Settings) -> None:
-    """Take the weights from AWS S3."""
-    storage(settings)["objects"] = {"kind": "s3", "bucket": "models", "region": "eu-west-1"}
-
-
-def another_class(settings: Settings) -> None:
-    """Keep the weights on volumes of a class that exists, and take them from elsewhere."""
-    elsewhere(settings)
-    del storage(settings)["longhorn"]
-    storage(settings).update(volumes="existing-class", storage_class="shared-nfs")
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
@@ -100,45 +44,9 @@ def stack(make_stack: Callable[..., SandboxStack]) -> SandboxStack:
     return make_stack(changed(as_before))
 
 
-def given(stack: SandboxStack, change: Change) -> Workspace:
-    """Return the stack's workspace with other settings."""
-    workspace = replace(stack, change=change).start()
-    name = "triplane:local-object-store"
-    pulumi(workspace, "config", "set", "--secret", name, json.dumps(KEYS))
-    return workspace
-
-
-def failing(workspace: Workspace, *arguments: str) -> str:
-    """Run pulumi, which must fail; return all that it printed."""
-    done = workspace.attempt(arguments, quiet=True)
-    assert done.returncode != 0, done.stdout
-    return done.stdout + done.stderr
-
-
-def seeds(workspace: Workspace) -> dict[str, str]:
-    """Return the endpoint that each finished seeding Job was told, by the Job's name."""
-    found: dict[str, str] = {}
-    for job in objects(workspace, "jobs", *MODELS):
-        (container,) = job["spec"]["template"]["spec"]["containers"]
-        told = {each["name"]: each.get("value", "") for each in container["env"]}
-        if "TRIPLANE_SOURCE" in told:
-            assert job["status"]["succeeded"] == 1
-            found[job["metadata"]["name"]] = told.get("S3_ENDPOINT_URL", "AWS")
-    return found
-
-
-def claim(workspace: Workspace, name: str = LONGHORN_CLAIM) -> dict[str, Any]:
-    """Return the only claim, which must be bound and have this name."""
-    (found,) = objects(workspace, "pvc", *MODELS)
-    assert found["metadata"]["name"] == name
-    assert found["status"]["phase"] == "Bound"
-    return found["spec"]
-
-
 def test_longhorn_and_a_tenant_come_up(stack: SandboxStack) -> None:
-    workspace = given(stack, changed(sized(60)))
-    # Operators are somebody else's here, and so is the namespace that Longhorn lives in.
-    kubectl(workspace, "create", "namespace", "longhorn-system")
+    """With their operators in the same update, at the release before the pinned one."""
+    workspace = given(stack, changed(sized(60)), BEFORE)
     text = pulumi(workspace, "preview", *CHECKED)
     assert "mandatory" not in text
     pulumi(workspace, *UP)
@@ -148,7 +56,29 @@ def test_longhorn_and_a_tenant_come_up(stack: SandboxStack) -> None:
     assert set(seeds(workspace).values()) == {"http://minio.triplane-objects.svc.cluster.local"}
     assert [name for name in names(workspace, "jobs", *MODELS) if name.startswith("collect-")]
     assert names(workspace, "recurringjobs.longhorn.io", "-n", "longhorn-system") == ["triplane"]
+    assert release(workspace, "minio-operator")["outputs"]["status"]["status"] == "deployed"
     pulumi(workspace, *UP, "--expect-no-changes")
+
+
+def test_a_chart_goes_forward_by_one_minor_release(stack: SandboxStack) -> None:
+    """Longhorn's manager does not start after a jump, nor on what a newer one wrote."""
+    jumped = given(stack, changed(sized(60)), AFTER)
+    for command in (("preview", *CHECKED), UP):
+        text = pulumi(jumped, *command, code=1)
+        assert f"Release/longhorn: chart 'longhorn-{AFTER}.tgz' jumps from {BEFORE}" in text
+        assert "go over each minor release between" in text
+    workspace = given(stack, changed(sized(60)))
+    text = pulumi(workspace, "preview", *CHECKED)
+    (line,) = [line for line in text.splitlines() if "operators-2-longhorn-release" in line]
+    assert "update" in line
+    assert "version" in line
+    pulumi(workspace, *UP)
+    found = release(workspace, "longhorn")
+    assert (found["outputs"]["version"], found["outputs"]["status"]["revision"]) == (PINNED, 2)
+    back = given(stack, changed(sized(60)), BEFORE)
+    text = pulumi(back, "preview", *CHECKED, code=1)
+    assert f"goes back from {PINNED} to {BEFORE}" in text
+    assert "restore from a backup" in text
 
 
 def test_the_tenants_keys_stand_in_its_secret_only(stack: SandboxStack) -> None:
@@ -201,7 +131,7 @@ def test_another_store_is_one_setting_and_the_tenant_is_given_up_knowingly(
     assert "mandatory" not in pulumi(approved, "preview", *CHECKED)
     pulumi(approved, *UP)
     assert set(seeds(approved).values()) == {"http://seaweed.objects.svc:8333"}
-    assert "triplane-objects" not in names(approved, "namespaces")
+    assert not {"triplane-objects", "minio-operator"} & set(names(approved, "namespaces"))
     on_s3 = given(stack, changed(on_aws))
     pulumi(on_s3, *UP)
     assert set(seeds(on_s3).values()) == {"AWS"}
@@ -211,12 +141,18 @@ def test_another_store_is_one_setting_and_the_tenant_is_given_up_knowingly(
 def test_another_class_is_one_setting_and_the_volume_is_given_up_knowingly(
     stack: SandboxStack,
 ) -> None:
-    assert "protect" in failing(given(stack, changed(another_class)), "preview", *CHECKED)
-    pulumi(given(stack, changed(on_aws, CLAIM)), *UP)
-    approved = given(stack, changed(another_class, CLAIM))
+    """Longhorn goes with its class, and it lets nobody uninstall it by accident."""
+    text = failing(given(stack, changed(another_class)), "preview", *CHECKED)
+    assert "protect" in text
+    approving = given(stack, changed(on_aws, CLAIM, OTHER, LONGHORN))
+    assert "deletingConfirmationFlag: true" not in longhorn_values(approving)
+    pulumi(approving, *UP)
+    assert "deletingConfirmationFlag: true" in longhorn_values(approving)
+    approved = given(stack, changed(another_class, CLAIM, OTHER, LONGHORN))
     assert "mandatory" not in pulumi(approved, "preview", *CHECKED)
     pulumi(approved, *UP)
     assert claim(approved, OTHER_CLAIM)["storageClassName"] == "shared-nfs"
+    assert "longhorn-system" not in names(approved, "namespaces")
     ready = {
         each["metadata"]["name"]: each["status"].get("readyReplicas")
         for each in objects(approved, "statefulsets", *MODELS)
@@ -226,10 +162,18 @@ def test_another_class_is_one_setting_and_the_volume_is_given_up_knowingly(
     pulumi(approved, *UP, "--expect-no-changes")
 
 
+def test_longhorn_can_be_taken_up_again(stack: SandboxStack) -> None:
+    """The way back is the same setting: operator, class, claim, seeded anew."""
+    back = given(stack, changed(on_aws, CLAIM, OTHER, LONGHORN))
+    assert "mandatory" not in pulumi(back, "preview", *CHECKED)
+    pulumi(back, *UP)
+    assert claim(back)["storageClassName"] == "triplane-longhorn-models"
+    assert release(back, "longhorn")["outputs"]["status"]["status"] == "deployed"
+    assert set(seeds(back).values()) == {"AWS"}
+
+
 def test_destroy_leaves_nothing(stack: SandboxStack) -> None:
-    label = f"PersistentVolumeClaim/triplane-models/{OTHER_CLAIM}"
-    workspace = given(stack, changed(another_class, label))
-    pulumi(workspace, *UP)
+    workspace = given(stack, changed(on_aws, CLAIM, OTHER, LONGHORN))
     pulumi(workspace, "destroy", "--yes", "--skip-preview")
     assert urns(workspace) == []
     assert objects(workspace, "persistentvolumes") == []

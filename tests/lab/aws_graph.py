@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 import pulumi
-from plans import dev_plan
+from plans import bare, dev_plan
 from pulumi.runtime.mocks import MockMonitor
 
 from catalog.loader import program
@@ -141,6 +141,7 @@ def _name(urn: str) -> str:
 
 def aws_settings(settings: dict[str, Any]) -> None:
     """Turn the dev stack's settings into those of one region on AWS with two zones."""
+    bare(settings)
     [region] = settings["regions"]
     region["name"] = "virginia"
     region["cluster"] = {
@@ -201,7 +202,8 @@ def build_cluster(change: Callable[[dict[str, Any]], None] | None = None) -> Gra
 
     def register() -> None:
         cluster = RegionCluster(f"triplane-{region.name}-cluster", args)
-        cluster.publish(plan.gateway.hostname, pulumi.Output.from_input("lb.example"))
+        address = pulumi.Output.from_input("lb.example")
+        cluster.publish(cluster, plan.gateway.hostname, address)
 
     return _run(register)
 

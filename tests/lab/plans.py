@@ -31,6 +31,15 @@ def dev_settings() -> dict[str, Any]:
     return cast("dict[str, Any]", read["config"]["triplane:platform"])
 
 
+def bare(settings: dict[str, Any]) -> None:
+    """Take from the dev stack's settings what secrets and certificates are made of."""
+    settings.pop("gateway", None)
+    region = settings["regions"][0]
+    region.pop("secrets", None)
+    region.pop("certificates", None)
+    region["storage"]["objects"].pop("credentials", None)
+
+
 def dev_plan(change: Callable[[dict[str, Any]], None] | None = None) -> PlatformPlan:
     """Return the dev stack's plan, its settings changed first."""
     settings = dev_settings()

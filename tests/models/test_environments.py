@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from plans import ROOT, TODAY, catalogue
 
 from models.catalogue import Status
+from models.certificates import OURS
 from models.notices import Notice
 from models.plan import PlannedRegion, PlatformPlan
 from models.problems import ProblemsError
+from models.regions import Credentials
 from models.resolve import resolve
+from models.secrets import SecretsKind
 from models.settings import parse
 from models.summary import bill_inputs, capacity_outputs, cost_inputs, plan_inputs
 from policies.context import Context
@@ -69,6 +72,21 @@ def test_the_pack_finds_nothing_in_the_plan(plan: PlatformPlan) -> None:
     """Capacity, names, memory, bill, budgets and admission, made again from plain values."""
     context = Context(pulumi=True, environment=plan.environment.value, today=TODAY)
     assert plan_findings(json.loads(json.dumps(plan_inputs(plan))), context) == ()
+
+
+def test_every_gateway_has_a_certificate_and_no_secret_passes_through_the_stack(
+    plan: PlatformPlan,
+) -> None:
+    """Keys come from a store, and clients are told the authority that signs for the one name."""
+    for region in plan.regions:
+        assert region.settings.secrets.is_store
+        assert region.settings.storage.objects.credentials is not Credentials.CONFIG
+        assert region.settings.certificates.issuer in OURS
+        assert region.gateway.tls_secret is not None
+        on_aws = region.eks is not None
+        assert (region.settings.secrets.kind is SecretsKind.AWS) == on_aws
+        if region.eks is not None and region.gateway.hostname is not None:
+            assert region.gateway.hostname.endswith(f".{region.eks.domain}")
 
 
 def test_prod_has_two_regions_on_aws_and_an_edge_site(prod: PlatformPlan) -> None:

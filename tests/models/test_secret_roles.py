@@ -111,6 +111,7 @@ def _refused(change: Callable[[dict[str, Any]], None]) -> str:
 
 def test_a_certificate_without_a_name_is_refused() -> None:
     def change(settings: dict[str, Any]) -> None:
+        del settings["gateway"]
         settings["regions"][0]["certificates"] = {"issuer": "ca"}
 
     text = _refused(change)
@@ -141,6 +142,7 @@ def test_aws_secrets_outside_aws_need_their_region() -> None:
 
 def test_keys_from_a_store_need_a_store() -> None:
     def change(settings: dict[str, Any]) -> None:
+        del settings["regions"][0]["secrets"]
         settings["regions"][0]["storage"]["objects"]["credentials"] = "secret-store"
 
     assert "the region has no store of secrets" in _refused(change)

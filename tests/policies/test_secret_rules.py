@@ -256,6 +256,16 @@ def test_a_compliant_stack_has_no_findings() -> None:
     assert [str(each) for each in lab.found(compliant())] == []
 
 
+@pytest.mark.parametrize("name", ["issuer", "shared"])
+def test_an_object_of_the_cluster_is_found_whatever_namespace_it_shows(name: str) -> None:
+    """Before its definition is installed the provider takes every object for a namespaced one."""
+    store = {"kind": "ClusterSecretStore", "name": "shared"}
+    stack = lab.broken("external.spec.secretStoreRef", store, compliant())
+    stack = lab.broken(f"{name}.metadata.namespace", "default", stack)
+    rules = ("k8s-certificate-find-its-issuer", "k8s-externalsecret-find-its-store")
+    assert [each for each in lab.found(stack) if each.rule in rules] == []
+
+
 @pytest.mark.parametrize(("rule", "path", "value", "target"), CASES)
 def test_one_broken_field_is_found(rule: str, path: str, value: Any, target: str) -> None:
     """Each rule sees what it is there for, and names the object."""

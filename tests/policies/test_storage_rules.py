@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import policies_lab as lab
 import pytest
 from plans import dev_plan
-from policies_lab import ABSENT, CONTEXT, Json
+from policies_lab import ABSENT, CONTEXT, TODAY, Json
 
 from models.summary import plan_inputs
+from policies.agreements import of_settings
 from policies.aws import AwsPlaced, AwsResource, AwsStack
 from policies.changes import preview_findings
 from policies.evaluate import findings
@@ -455,3 +457,95 @@ def test_charts_that_upgrade_step_by_step(chart: str, old: str, new: str, says: 
         token,
     )
     assert (found == ()) if says is None else (says in found[0].message)
+
+
+PROTECTED = "k8s-data-be-protected"
+
+
+@pytest.mark.parametrize(
+    ("chart", "protect", "refused"),
+    [
+        ("longhorn", False, True),
+        ("oci://mirror.example/longhorn", False, True),
+        ("longhorn", True, False),
+        ("keda", False, False),
+    ],
+)
+def test_longhorns_release_is_protected(chart: str, protect: bool, refused: bool) -> None:
+    """Every volume of the cluster goes with it, whoever's: no claim of ours stands for those."""
+    made = release(chart, longhorn() if "longhorn" in chart else {})
+    assert made.options is not None
+    made = replace(made, options=replace(made.options, protect=protect))
+    assert bool(about(PROTECTED, made)) is refused
+    given_up = replace(WITH_GPUS, accept_data_loss=frozenset({"Release/longhorn"}))
+    assert about(PROTECTED, made, given_up) == []
+
+
+def test_removing_longhorns_release_needs_an_approval() -> None:
+    """The preview calls it "delete", and the chart's uninstall deletes every volume."""
+    state = {
+        "type": "kubernetes:helm.sh/v3:Release",
+        "inputs": {"name": "longhorn", "chart": "longhorn", "version": "1.12.1"},
+    }
+    document = {"steps": [{"op": "delete", "oldState": state}]}
+    (found,) = preview_findings(document, CONTEXT)
+    assert (found.object, found.severity) == ("Release/longhorn", Severity.ERROR)
+    assert '"accept_data_loss": ["Release/longhorn"]' in (found.remedy or "")
+    accepted = replace(CONTEXT, accept_data_loss=frozenset({found.object}))
+    assert preview_findings(document, accepted) == ()
+    state["inputs"] = {"name": "keda", "chart": "keda", "version": "2.20.2"}
+    assert preview_findings(document, CONTEXT) == ()
+
+
+def test_other_tolerations_are_told_with_what_to_do_first() -> None:
+    """LH-01: with volumes attached the setting is kept and not acted on."""
+    old, new = longhorn(), longhorn()
+    new["defaultSettings"]["taintToleration"] = f"{GPU_TEXT};team=a:NoSchedule"
+    kind = "kubernetes:helm.sh/v3:Release"
+    bodies = [{"name": "longhorn", "chart": "longhorn", "values": each} for each in (old, new)]
+    (found,) = change(bodies[0], bodies[1], kind)
+    assert (found.severity, found.object) == (Severity.WARNING, "Release/longhorn")
+    assert "once all volumes are detached" in found.message
+    assert "scale the engines down" in (found.remedy or "")
+    assert change(bodies[0], bodies[0], kind) == ()
+
+
+def test_a_handover_leaves_longhorns_release_unprotected_on_purpose() -> None:
+    """It stays in the cluster, and protection would keep the stack from forgetting it."""
+    for operators, left in (("handover", {"Release/longhorn"}), ("managed", set[str]())):
+        agreed = of_settings(json.dumps({"environment": "dev", "operators": operators}), TODAY)
+        assert agreed.accept_data_loss == left
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "refused"),
+    [
+        ("managed", "external", True),
+        ("managed", "handover", False),
+        ("handover", "external", False),
+        ("handover", "managed", False),
+        ("external", "managed", False),
+        (None, "external", False),
+    ],
+)
+def test_operators_are_handed_over_and_not_given_up(
+    was: str | None, now: str, refused: bool
+) -> None:
+    """Uninstalled, a chart takes its definitions along, and every object that is made of them."""
+    old, new = (
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {
+                "name": "triplane-models",
+                "annotations": {} if who is None else {"triplane.dev/operators": who},
+            },
+        }
+        for who in (was, now)
+    )
+    found = change(old, new)
+    assert bool(found) is refused
+    for each in found:
+        assert each.object == "Namespace/triplane-models"
+        assert "set operators to handover and update" in (each.remedy or "")
+        assert "accept_data_loss" not in (each.remedy or ""), "no approval helps"

@@ -209,7 +209,9 @@ def _read_rule(aws: Aws, identity: str, known: Props) -> Props | None:
 def _delete_rule(direction: str, aws: Aws, identity: str, state: Props) -> None:
     operation = f"revoke_security_group_{direction}"
     rest = {"GroupId": state["securityGroupId"], "SecurityGroupRuleIds": [identity]}
-    unless_gone(aws, "ec2", operation, (*_NO_RULE, *_NO_GROUP), **rest)
+    # The last is moto's answer to the id of a rule that is gone.
+    gone = (*_NO_RULE, *_NO_GROUP, "InvalidPermission.NotFound")
+    unless_gone(aws, "ec2", operation, gone, **rest)
 
 
 def _rule_kind(direction: str) -> Kind:

@@ -159,7 +159,9 @@ def _read(aws: Aws, identity: str, known: Props) -> Props | None:
 
 
 def _delete(aws: Aws, identity: str, _: Props) -> None:
-    unless_gone(aws, "ec2", "delete_launch_template", _GONE, LaunchTemplateId=identity)
+    # moto answers with the code for a name, also where it was given an id.
+    gone = (*_GONE, "InvalidLaunchTemplateName.NotFoundException")
+    unless_gone(aws, "ec2", "delete_launch_template", gone, LaunchTemplateId=identity)
 
 
 LAUNCH_TEMPLATE: Final = Kind(

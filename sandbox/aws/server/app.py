@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from sandbox.aws import faults
+from sandbox.aws.server import zones
 from sandbox.aws.server.eks import Eks
 from sandbox.aws.server.journal import Journal
 from sandbox.aws.server.wire import (
@@ -58,6 +59,8 @@ class Application:
         return answer
 
     def _serve(self, seen: Seen, environ: Environ) -> Answer:
+        if (seen.service, seen.operation) == ("route53", zones.CREATE):
+            zones.keep_id(seen)
         if seen.service != "eks":
             return forward(self._inner, environ)
         own = self._eks.handle(seen)

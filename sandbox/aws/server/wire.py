@@ -12,7 +12,8 @@ Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
 Wsgi = Callable[[Environ, StartResponse], Iterable[bytes]]
 
-_SCOPE: Final = re.compile(r"Credential=[^/]+/\d{8}/(?P<region>[^/]+)/(?P<service>[^/]+)/")
+_SCOPE: Final = re.compile(r"Credential=(?P<key>[^/]+)/\d{8}/(?P<region>[^/]+)/(?P<service>[^/]+)/")
+_ACCOUNT: Final = "HTTP_X_MOTO_ACCOUNT_ID"
 _XML_QUERY: Final = frozenset({"iam", "sts", "autoscaling"})
 
 
@@ -66,16 +67,22 @@ class Answer:
 
 
 def see(environ: Environ, default_account: str) -> Seen:
-    """Take a request apart; its body can be read again afterwards."""
+    """Take a request apart; its body can be read again afterwards.
+
+    Programs that cannot send moto's header (a controller of a cluster) say whose they are by their
+    access key: an account's number.
+    """
     body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
     environ["wsgi.input"] = io.BytesIO(body)
     scope = _SCOPE.search(environ.get("HTTP_AUTHORIZATION", ""))
+    if scope and re.fullmatch(r"\d{12}", scope["key"]):
+        environ.setdefault(_ACCOUNT, scope["key"])
     service = scope["service"].lower() if scope else ""
     path = unquote(environ.get("PATH_INFO", ""))
     return Seen(
         service=service,
         region=scope["region"] if scope else "",
-        account=environ.get("HTTP_X_MOTO_ACCOUNT_ID", default_account),
+        account=environ.get(_ACCOUNT, default_account),
         method=environ["REQUEST_METHOD"],
         path=path,
         query=parse_qs(environ.get("QUERY_STRING", ""), keep_blank_values=True),
