@@ -21,7 +21,7 @@ from models.settings import parse
 pytestmark = pytest.mark.pure
 
 Path = tuple[str | int, ...]
-REMOVED: Final = object()
+REMOVED: Final = "<removed>"
 REGION: Final[Path] = ("regions", 0)
 EDGE: Final[Path] = ("regions", 0, "pools", 0)
 L4: Final[Path] = ("regions", 0, "pools", 1)
