@@ -57,6 +57,7 @@ _TYPED: Final = {
     "apps/v1": "apps.v1",
     "batch/v1": "batch.v1",
     "policy/v1": "policy.v1",
+    "rbac.authorization.k8s.io/v1": "rbac.v1",
     "networking.k8s.io/v1": "networking.v1",
     "storage.k8s.io/v1": "storage.v1",
 }

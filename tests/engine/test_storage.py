@@ -133,6 +133,7 @@ def test_another_store_is_one_setting_and_the_tenant_is_given_up_knowingly(
     assert set(seeds(approved).values()) == {"http://seaweed.objects.svc:8333"}
     assert not {"triplane-objects", "minio-operator"} & set(names(approved, "namespaces"))
     on_s3 = given(stack, changed(on_aws))
+    assert "mandatory" not in pulumi(on_s3, "preview", *CHECKED)
     pulumi(on_s3, *UP)
     assert set(seeds(on_s3).values()) == {"AWS"}
     assert claim(on_s3)["storageClassName"] == "triplane-longhorn-models", "the volume stays"
