@@ -167,7 +167,7 @@ def is_chart(reference: str, chart: str) -> bool:
 
 
 def is_storage(reference: str) -> bool:
-    """Whether a release's chart keeps volumes, and deletes them where it is uninstalled."""
+    """Whether a release's chart keeps volumes. Uninstalled, it deletes all of the cluster's."""
     return is_chart(reference, "longhorn")
 
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from models.certificates import ISSUED
+from models.changes import is_storage
 from models.charts import Chart, chart_source
 from models.names import OBSERVABILITY_NAMESPACE
 from models.plan import PlannedPool, PlannedRegion, PlatformPlan
@@ -37,7 +38,6 @@ class OperatorRow:
     `wave` is a number of design section 5. `lead`: the rest of its wave waits for it, since it
     writes objects of the chart's definitions. `after` are charts of the same wave that come first.
     `level` is what the chart's pods need of their namespace (reason in docs/operators.md).
-    `holds_data`: with the release goes data that no other object of ours stands for.
     """
 
     chart: str
@@ -47,7 +47,11 @@ class OperatorRow:
     needed: Needed
     lead: bool = True
     after: tuple[str, ...] = ()
-    holds_data: bool = False
+
+    @property
+    def holds_data(self) -> bool:
+        """Whether data goes with the release that no other object of ours stands for."""
+        return is_storage(self.chart)
 
     @property
     def label(self) -> str:
@@ -151,8 +155,6 @@ OPERATORS: Final[tuple[OperatorRow, ...]] = (
         namespace="longhorn-system",
         level=PodSecurity.PRIVILEGED,
         needed=_has_longhorn,
-        # Uninstalled, it deletes every volume of the cluster, whoever's.
-        holds_data=True,
     ),
     OperatorRow(
         chart="minio-operator",

@@ -9,9 +9,10 @@ place that would lose data is refused.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from models.changes import cautions, is_storage, judges, losses
+from models.changes import cautions, judges, losses
 from policies.changes_aws import aws_change_findings
 from policies.context import Context
+from policies.data import keeps_data
 from policies.finding import Finding, Severity
 from policies.manifest import Manifest
 from policies.nodes import Node, leaves
@@ -21,7 +22,6 @@ from policies.workload import pods_of
 RULE: Final = "k8s-data-survive-changes"
 _REPLACING: Final = ("replace", "create-replacement", "delete-replaced", "delete")
 _PROVIDER: Final = "pulumi:providers:kubernetes"
-_HOLDING: Final = ("PersistentVolumeClaim", "PersistentVolume", "Tenant")
 
 _MUTABLE: Final[Mapping[str, frozenset[str]]] = {
     "StatefulSet": frozenset(
@@ -191,10 +191,8 @@ def _of_state(state: dict[str, Any]) -> Manifest | None:
 
 
 def _holds_data(manifest: Manifest) -> bool:
-    if manifest.is_kind(*_HOLDING):
+    if keeps_data(manifest):
         return True
-    if manifest.is_kind("Release"):
-        return is_storage(manifest.body["chart"].text() or "")
     templates = manifest.spec["volumeClaimTemplates"]
     return manifest.is_kind("StatefulSet") and templates.value not in (None, [])
 

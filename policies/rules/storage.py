@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from models.changes import is_storage
 from policies.context import Context
+from policies.data import keeps_data
 from policies.finding import Breach, Severity
 from policies.manifest import Manifest
 from policies.rule import Weight, rule
@@ -124,9 +124,7 @@ def be_protected(manifest: Manifest, context: Context) -> Iterator[Breach]:
 
 
 def _holds_data(manifest: Manifest) -> bool:
-    if manifest.is_kind("PersistentVolumeClaim", "PersistentVolume", "Tenant"):
+    if keeps_data(manifest):
         return True
-    if manifest.is_kind("Release"):
-        return is_storage(manifest.body["chart"].text() or "")
     templates = manifest.spec["volumeClaimTemplates"]
     return manifest.is_kind("StatefulSet") and any(True for _ in templates.items())

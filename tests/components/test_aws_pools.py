@@ -42,10 +42,10 @@ def with_pool(**values: Any) -> Graph:
 
 
 def groups_of(graph: Graph, pool: str = "gpu-l4-pool") -> dict[str, dict[str, Any]]:
-    """Return the inputs of a pool's node groups, by zone."""
+    """Return the inputs of a pool's node groups, by zone in order: registrations run in threads."""
     found = {
         name.removeprefix(f"triplane-virginia-cluster-{pool}-"): each.inputs
-        for name, each in graph.of_type(":NodeGroup").items()
+        for name, each in sorted(graph.of_type(":NodeGroup").items())
         if f"-{pool}-" in name
     }
     assert found
