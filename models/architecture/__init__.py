@@ -8,6 +8,7 @@ from models.architecture.build import architecture, classes_of, with_quantisatio
 from models.architecture.patterns import matches
 from models.architecture.quantisation import named_scheme, scheme_of
 from models.architecture.types import (
+    TOWERS,
     Architecture,
     CacheKind,
     CacheLayers,
@@ -23,6 +24,7 @@ from models.architecture.types import (
 )
 
 __all__ = [
+    "TOWERS",
     "Architecture",
     "CacheKind",
     "CacheLayers",

@@ -6,6 +6,7 @@ from typing import Final
 from pydantic import JsonValue, ValidationError
 
 from models.architecture.attention import rotary
+from models.architecture.audio import audio
 from models.architecture.conventions import with_usual_exceptions
 from models.architecture.defaults import TIED_BY_DEFAULT
 from models.architecture.draft import Draft, rows
@@ -128,6 +129,7 @@ def _assemble(draft: Draft, outer: Fields, model_type: str) -> Architecture:
     positions = fields.optional("max_position_embeddings", "n_positions", "max_seq_len")
     _rotary_tables(draft, positions, model_type)
     tokens, vision_width = vision(draft, outer)
+    audio(draft, outer)
     kinds = {cache.kind.is_state for cache in draft.caches}
     found = quantisation(fields) or (
         quantisation(outer) if outer.config is not fields.config else None
@@ -161,7 +163,7 @@ def _assemble(draft: Draft, outer: Fields, model_type: str) -> Architecture:
         attention_sinks=model_type in ("gpt_oss", "mimo_v2_flash"),
         mtp_layers=fields.count("num_nextn_predict_layers", "mtp_num_hidden_layers"),
         index_top_k=fields.count("index_topk"),
-        incomplete=tuple(dict.fromkeys(fields.incomplete)),
+        incomplete=tuple(dict.fromkeys([*fields.incomplete, *outer.incomplete])),
         weights=tuple(draft.weights),
         caches=tuple(draft.caches),
         quantisation=found,

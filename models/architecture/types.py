@@ -11,6 +11,9 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from models.base import Model
 
+TOWERS = ("vision_config", "audio_config")
+"""The sections of a configuration that describe what `--language-model-only` does not load."""
+
 
 class Family(StrEnum):
     """The broad kind of a model: what it repeats, and whether every layer keeps a KV cache."""
@@ -231,7 +234,8 @@ class Architecture(Model):
     encoder) and `vision_width` the elements that its layer holds per token of it; `step_elements`
     per token of a step are kept for what decoder layers take beside their inputs. `index_top_k`
     positions are chosen by sparse attention's indexer. `incomplete` names fields whose absence
-    leaves the weights unknown, though not the caches. `notes` say what was taken from a class
+    leaves the weights unknown, though not the caches; those of `TOWERS` only while their tower is
+    loaded. `notes` say what was taken from a class
     default.
     """
 

@@ -1,7 +1,7 @@
 """The vision part of a multimodal model, as weights and as the largest item it encodes.
 
 Towers differ in detail; a tower known by its model type is counted exactly, one that has the
-usual fields by the usual formula, and a note says so. A tower without fields is not guessed.
+usual fields by the usual formula. A tower without these fields leaves the weights unknown.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,9 @@ def vision(draft: Draft, config: Fields) -> tuple[int, int]:
     fields = Fields(section, config.model_type, path="vision_config.")
     tower = _tower(fields)
     if tower is None:
-        config.notes.append("the vision tower's fields are not known: its weights are not counted")
+        config.incomplete.append(
+            "vision_config: the sizes of the vision tower (--language-model-only loads none)"
+        )
         return 0, 0
     numbers = tuple(range(tower.layers))
     split = config.text("model_type") != "gemma4"

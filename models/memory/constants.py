@@ -65,13 +65,13 @@ FITTED: Final = Fitted(
     graph_base=0.15,
     graph_per_layer_mib=12,
     context_rocm=2.28,
-    bound=1.1,
-    bound_share=0.0418,
-    bound_layer=0.157,
-    bound_assumed=0.313,
-    bound_oldest=1.25,
-    bound_tower=0.941,
-    bound_hybrid=5.75,
+    bound=1.11,
+    bound_share=0.0421,
+    bound_layer=0.158,
+    bound_assumed=0.316,
+    bound_oldest=1.26,
+    bound_tower=0.949,
+    bound_hybrid=5.8,
 )
 
 CONTEXT_RESERVE_GIB: Final = 0.2

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from models.architecture import Part, with_quantisation
+from models.architecture import TOWERS, Part, with_quantisation
 from models.base import GIB
 from models.memory.constants import FITTED, Fitted
 from models.memory.goldens import Found, engine_refusals, golden_of, with_layout
@@ -113,11 +113,12 @@ def _quantised(request: BudgetRequest) -> BudgetRequest:
 def _loaded(request: BudgetRequest) -> BudgetRequest:
     """Leave out the towers that `--language-model-only` does not load."""
     found = request.architecture
-    if not request.arguments.language_model_only or not found.multimodal:
+    if not request.arguments.language_model_only:
         return request
+    known = tuple(name for name in found.incomplete if not name.startswith(TOWERS))
     kept = tuple(weight for weight in found.weights if weight.part is not Part.VISION)
     none = {"multimodal": False, "vision_tokens": 0, "step_elements": 0}
-    text = found.model_copy(update={"weights": kept, **none})
+    text = found.model_copy(update={"weights": kept, "incomplete": known, **none})
     return request.model_copy(update={"architecture": text})
 
 

@@ -35,8 +35,6 @@ MORE_IN_THE_FILES = {
     "openai/gpt-oss-120b": "the repository holds the weights twice",
     "openai/gpt-oss-20b": "the repository holds the weights twice",
     "google/gemma-3-4b-it": "the rotary table of linear scaling is the engine's own",
-    "google/gemma-4-E4B-it": "audio is not counted",
-    "google/gemma-4-E2B-it": "audio is not counted",
     "mistralai/Ministral-3-3B-Instruct-2512": "its tower is not described",
     "nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B-NVFP4": "its exceptions and draft are not described",
     "Qwen/Qwen3.5-122B-A10B-GPTQ-Int4": "the draft is in 16 bit and not loaded",
