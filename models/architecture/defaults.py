@@ -44,6 +44,15 @@ DEFAULTS: Final[Mapping[str, Mapping[str, JsonValue]]] = {
     "gemma2": _GEMMA2,
     "gemma3_text": _GEMMA3,
     "gemma4_text": _GEMMA4,
+    "gemma3n_text": {
+        "head_dim": 256,
+        "sliding_window": 512,
+        "num_kv_shared_layers": 15,
+        "laurel_rank": 64,
+        "altup_num_inputs": 4,
+        "hidden_size_per_layer_input": 256,
+        "vocab_size_per_layer_input": 262144,
+    },
     "gemma4_audio": {
         "hidden_size": 1024,
         "num_hidden_layers": 12,
@@ -69,6 +78,9 @@ DEFAULTS: Final[Mapping[str, Mapping[str, JsonValue]]] = {
     },
     "glm4_moe": {"partial_rotary_factor": 0.5},
     "mixtral": {"num_local_experts": 8, "num_experts_per_tok": 2},
+    "cwm": {"head_dim": 128, "sliding_window": 8192},
+    "ernie4_5": {"head_dim": 128},
+    "vaultgemma": {"head_dim": 256, "sliding_window": 4096},
     "cohere2": {"sliding_window": 4096, "sliding_window_pattern": 4},
     "jamba": {
         "attn_layer_offset": 4,
@@ -98,6 +110,8 @@ DEFAULTS: Final[Mapping[str, Mapping[str, JsonValue]]] = {
 TIED_BY_DEFAULT: Final = frozenset(
     {"gemma", "gemma2", "gemma3_text", "gemma3n_text", "gemma4_text", "cohere", "cohere2", "mamba"}
     | {"zamba2", "starcoder2", "gpt_bigcode", "lfm2", "lfm2_moe", "falcon_mamba"}
+    | {"ernie4_5", "ernie4_5_moe", "smollm3", "vaultgemma", "gpt2", "gpt-sw3", "opt", "bloom"}
+    | {"falcon", "granite_swa", "minicpm3"}
 )
 """Model types whose class ties the output head to the embedding unless told otherwise."""
 

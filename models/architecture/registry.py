@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from models.architecture.classic import bloom, falcon, gpt2, gpt_neox, gptj, opt
 from models.architecture.deepseek4 import deepseek_v4
 from models.architecture.draft import FLOAT32, Draft
 from models.architecture.families import Style, dense, latent_moe, sparse
 from models.architecture.feedforward import Experts
 from models.architecture.fields import Fields
+from models.architecture.gemma3n import gemma3n
 from models.architecture.hybrids import (
     falcon_h1,
     granite_hybrid,
@@ -18,7 +20,15 @@ from models.architecture.hybrids import (
     qwen_next,
 )
 from models.architecture.recurrent import jamba, mamba, pure_mamba2
-from models.architecture.special import gemma4, gpt_oss, llama4, mimo_v2, step3p5
+from models.architecture.special import (
+    ernie_moe,
+    gemma4,
+    minicpm3,
+    gpt_oss,
+    llama4,
+    mimo_v2,
+    step3p5,
+)
 from models.architecture.zamba import zamba2
 
 Recipe = Callable[[Draft], None]
@@ -53,6 +63,20 @@ def _glm_moe(fields: Fields, experts: Experts) -> Experts:
     return replace(experts, shared=shared, correction=True, router_dtype=FLOAT32)
 
 
+def _granite_moe(fields: Fields, experts: Experts) -> Experts:
+    return replace(
+        experts,
+        shared=fields.count("shared_intermediate_size"),
+        name="block_sparse_moe.",
+        shared_name="shared_mlp.",
+    )
+
+
+def _exaone_moe(fields: Fields, experts: Experts) -> Experts:
+    shared = fields.count("num_shared_experts") * experts.intermediate
+    return replace(experts, shared=shared, correction=True)
+
+
 def _every_sixth(layer: int) -> bool:
     return (layer + 1) % 6 != 0
 
@@ -85,6 +109,7 @@ _STARCODER2: Final = dense(
         all_windowed=True,
     )
 )
+_LAYER_NORMS: Final = Style(qkv_bias=True, o_bias=True, norm_bias=True, gated=False, mlp_bias=True)
 _GLM_DENSE: Final = dense(Style(qkv_bias=True, norms=4))
 
 RECIPES: Final[Mapping[str, Recipe]] = {
@@ -94,9 +119,32 @@ RECIPES: Final[Mapping[str, Recipe]] = {
     "ministral3": _LLAMA,
     "ministral": _WINDOWED,
     "granite": _LLAMA,
+    "granite_swa": _LLAMA,
     "exaone": _LLAMA,
     "internlm2": _LLAMA,
     "internlm3": _LLAMA,
+    "arcee": dense(Style(gated=False)),
+    "apertus": dense(Style(gated=False, head_norms=2)),
+    "cwm": dense(Style(windowed=_every_fourth)),
+    "ernie4_5": _LLAMA,
+    "exaone4": dense(Style(head_norms=2, windowed=_every_fourth)),
+    "hunyuan_v1_dense": dense(Style(head_norms=2)),
+    "hyperclovax": dense(Style(norms=4)),
+    "jais2": dense(_LAYER_NORMS),
+    "nemotron": dense(Style(gated=False, norm_bias=True)),
+    "olmo": dense(Style(norms=0)),
+    "olmo3": dense(Style(wide_norms=True, windowed=_every_fourth)),
+    "seed_oss": dense(Style(qkv_bias=True)),
+    "smollm3": _LLAMA,
+    "stablelm": dense(Style(norm_bias=True)),
+    "vaultgemma": dense(Style(windowed=_alternate)),
+    "falcon": falcon,
+    "gpt2": gpt2,
+    "gpt-sw3": gpt2,
+    "gpt_neox": gpt_neox,
+    "gptj": gptj,
+    "opt": opt,
+    "bloom": bloom,
     "phi3": _WINDOWED,
     "phi": _PHI,
     "starcoder2": _STARCODER2,
@@ -106,6 +154,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
     "gemma": _GEMMA,
     "gemma2": _GEMMA2,
     "gemma3_text": _GEMMA3,
+    "gemma3n_text": gemma3n,
     "gemma4_text": gemma4,
     "glm": dense(Style(qkv_bias=True)),
     "glm4": _GLM_DENSE,
@@ -120,6 +169,17 @@ RECIPES: Final[Mapping[str, Recipe]] = {
     "qwen3_next": qwen_next,
     "qwen3_5_text": qwen_next,
     "qwen3_5_moe_text": qwen_next,
+    "olmoe": sparse(Style(wide_norms=True), _plain),
+    "flex_olmo": sparse(Style(wide_norms=True), _plain),
+    "granitemoe": sparse(Style(), _granite_moe),
+    "granitemoeshared": sparse(Style(), _granite_moe),
+    "granitemoe_swa": sparse(Style(), _granite_moe),
+    "mellum": sparse(Style(head_norms=2), _plain),
+    "ernie4_5_moe": ernie_moe,
+    "exaone_moe": sparse(Style(head_norms=2, windowed=_every_fourth), _exaone_moe),
+    "phimoe": sparse(
+        Style(qkv_bias=True, o_bias=True, norm_bias=True, all_windowed=True), _mixtral
+    ),
     "mixtral": sparse(Style(all_windowed=True), _mixtral),
     "minimax_m2": sparse(Style(wide_norms=True), _minimax),
     "glm4_moe": sparse(Style(), _glm_moe),
@@ -129,6 +189,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
     "mimo_v2_flash": mimo_v2,
     "step3p5": step3p5,
     "step3p7": step3p5,
+    "minicpm3": minicpm3,
     "deepseek_v2": latent_moe,
     "deepseek_v3": latent_moe,
     "deepseek_v32": latent_moe,
@@ -153,6 +214,7 @@ RECIPES: Final[Mapping[str, Recipe]] = {
 
 TEXT_PART: Final[Mapping[str, str]] = {
     "gemma3": "gemma3_text",
+    "gemma3n": "gemma3n_text",
     "gemma4": "gemma4_text",
     "llama4": "llama4_text",
     "mistral3": "mistral",

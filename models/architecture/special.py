@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from models.architecture.attention import Attention, gqa, gqa_cache
+from models.architecture.attention import Attention, gqa, gqa_cache, latent_of, mla
 from models.architecture.draft import FLOAT32, Draft, Layers, rows
 from models.architecture.families import (
     Style,
@@ -241,3 +241,41 @@ def _step_experts(draft: Draft, layers: Layers) -> None:
     )
     moe(draft, spec, expert_layers)
     draft.vector(Part.ROUTER, spec.count, expert_layers, dtype=FLOAT32)
+
+
+def ernie_moe(draft: Draft) -> None:
+    """ERNIE 4.5 with experts: a range of layers has them, every n-th one."""
+    fields = draft.fields
+    mixed_attention(draft, Style(qkv_bias=fields.flag("use_bias")))
+    layers = everywhere(fields)
+    spec = Experts(
+        count=fields.size("moe_num_experts"),
+        intermediate=fields.size("moe_intermediate_size"),
+        top_k=fields.size("moe_k"),
+        correction=True,
+        router_dtype=FLOAT32,
+    )
+    shared = fields.count("moe_num_shared_experts") * spec.intermediate
+    first, last = fields.count("moe_layer_start_index"), fields.optional("moe_layer_end_index")
+    step = fields.size("moe_layer_interval", default=1)
+    last = layers[-1] if last is None else last
+    chosen = tuple(n for n in layers if first <= n <= last and (n + 1) % step == 0)
+    others = tuple(n for n in layers if n not in chosen)
+    if others:
+        mlp(draft, fields.size("intermediate_size"), others, bias=fields.flag("use_bias"))
+    moe(draft, replace(spec, shared=shared), chosen)
+
+
+def minicpm3(draft: Draft) -> None:
+    """MiniCPM 3: latent projections, but whole keys and values in the cache."""
+    fields = draft.fields
+    layers = everywhere(fields)
+    latent = latent_of(draft)
+    mla(draft, latent, layers)
+    # Nothing is absorbed: the engine projects keys and values up and caches them.
+    draft.weights = [weight for weight in draft.weights if weight.part is not Part.BUFFER]
+    heads, width = latent.heads, latent.nope_dim + latent.rope_dim
+    draft.kv_heads, draft.head_dim = heads, width
+    gqa_cache(draft, Attention(heads=heads, kv_heads=heads, head_dim=width), layers)
+    mlp(draft, fields.size("intermediate_size"), layers)
+    draft.norms(2, layers)
