@@ -13,7 +13,7 @@ from models.architecture.feedforward import mlp
 from models.architecture.types import Part, Shard
 
 _OPT_OFFSET = 2
-"""Learned positions that OPT has beside max_position_embeddings (`OPTLearnedPositionalEmbedding`)."""
+"""Learned positions that OPT has beside its max_position_embeddings."""
 
 
 def _positions(draft: Draft, count: int) -> None:

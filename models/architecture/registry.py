@@ -23,10 +23,10 @@ from models.architecture.recurrent import jamba, mamba, pure_mamba2
 from models.architecture.special import (
     ernie_moe,
     gemma4,
-    minicpm3,
     gpt_oss,
     llama4,
     mimo_v2,
+    minicpm3,
     step3p5,
 )
 from models.architecture.zamba import zamba2

@@ -89,7 +89,9 @@ def _step_buffers(found: Architecture, rank: Rank) -> int:
 
     What decoder layers take beside their inputs (multimodal models, 0.11 to 0.33). Of sparse
     attention the positions chosen (int32), and 1 KiB per token and layer of DeepSeek V3.2's
-    (measured on the golden, not traced). On Blackwell latent attention's workspace of 128 MiB.
+    (measured on the golden, not traced). On Blackwell latent attention's workspace of 128 MiB, and
+    394 more where its heads have not DeepSeek's sizes, which other kernels read prompts with
+    (vLLM 0.33.0 `v1/attention/backends/mla/prefill/`).
     """
     size = rank.batched_tokens * found.index_top_k * 4
     size += rank.batched_tokens * found.step_elements * 2
@@ -97,8 +99,19 @@ def _step_buffers(found: Architecture, rank: Rank) -> int:
     if found.index_top_k and found.model_type != "deepseek_v4":
         size += rank.batched_tokens * found.num_layers * 1024
     elif latent and rank.capability[0] == 10:
-        size += 128 * MIB
+        size += 128 * MIB + (0 if _has_deepseeks_heads(found) else 394 * MIB)
     return size
+
+
+def _has_deepseeks_heads(found: Architecture) -> bool:
+    """Tell whether keys without position and values have 128 numbers per head each."""
+    widths = {
+        part.width
+        for weight in found.weights
+        if any(name.endswith("self_attn.kv_b_proj") for name in weight.modules)
+        for part in weight.rows
+    }
+    return widths <= {256}
 
 
 def allocation(size: int, allocator: str) -> int:
