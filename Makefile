@@ -13,8 +13,7 @@ CODE := __main__.py models catalog components policies cli sandbox benchmarks go
 STACK = $(BIN)/python -m sandbox.stack
 PYTEST = $(BIN)/python -m pytest
 # A module's tests share a stack and run in order, so a module is never split between workers.
-# Modules start in the order of tests/conftest.py, not by how many tests they have.
-SIDE_BY_SIDE = -n auto --dist loadfile --no-loadscope-reorder
+SIDE_BY_SIDE = -n logical --maxprocesses 4 --dist loadfile
 
 # SANDBOX=1 plays AWS and every existing cluster, so that staging and prod run offline too.
 export SANDBOX ?=
