@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from models.architecture.attention import Attention, gqa, gqa_cache
 from models.architecture.draft import Draft, Layers, rows
-from models.architecture.families import attention_of, everywhere, layer_count
+from models.architecture.families import attention_of, everywhere
 from models.architecture.feedforward import mlp
 from models.architecture.types import Part, Shard
 
@@ -20,12 +20,12 @@ def _positions(draft: Draft, count: int) -> None:
     draft.add(Part.EMBEDDING, "position_embedding", rows(count), draft.hidden)
 
 
-def _biased(draft: Draft, spec: Attention, size: int, layers: Layers, *, norms: int = 2) -> None:
+def _biased(draft: Draft, spec: Attention, size: int, layers: Layers) -> None:
     """Add attention and a plain MLP with biases everywhere, and LayerNorms with theirs."""
     gqa(draft, replace(spec, qkv_bias=True, o_bias=True), layers)
     gqa_cache(draft, spec, layers)
     mlp(draft, size, layers, gated=False, bias=True)
-    draft.norms(2 * norms, layers)
+    draft.norms(4, layers)
     # The final norm's bias; its weight is counted with the ends.
     draft.add(Part.NORM, "norm.bias", rows(draft.hidden))
 
@@ -91,7 +91,7 @@ def gpt_neox(draft: Draft) -> None:
 def gptj(draft: Draft) -> None:
     """GPT-J: one norm for attention and MLP side by side, no bias in attention, one in the head."""
     fields = draft.fields
-    layers = tuple(range(layer_count(fields)))
+    layers = everywhere(fields)
     spec = attention_of(fields, draft.hidden)
     gqa(draft, spec, layers)
     gqa_cache(draft, spec, layers)

@@ -5,14 +5,14 @@ Shapes follow `gemma3n.py` of vLLM 0.33.0. The last layers borrow keys and value
 
 from dataclasses import replace
 
-from models.architecture.attention import gqa, gqa_cache
+from models.architecture.attention import gqa_cache
 from models.architecture.draft import Draft, Layers, rows
 from models.architecture.families import attention_of, everywhere, kinds_of_layers, where
 from models.architecture.feedforward import mlp
+from models.architecture.special import borrowing_attention, layer_embeddings, with_own_keys
 from models.architecture.types import CacheKind, Part, Shard
 
-_NORMS = 5
-_VOCABULARY = Shard.VOCABULARY
+_NORMS = 4
 
 
 def gemma3n(draft: Draft) -> None:
@@ -20,26 +20,9 @@ def gemma3n(draft: Draft) -> None:
     fields = draft.fields
     layers = everywhere(fields)
     kinds = kinds_of_layers(fields, lambda layer: (layer + 1) % 5 != 0)
-    borrowed = fields.count("num_kv_shared_layers")
-    if borrowed >= len(layers):
-        fields.wrong("num_kv_shared_layers", borrowed, f"less than {len(layers)}")
-        borrowed = 0
-    own = layers[: len(layers) - borrowed]
-    _attention(draft, kinds, own, layers[len(own) :])
-    _feed_forward(draft, layers)
-    _updates(draft, layers)
-    draft.norms(_NORMS, layers)
-
-
-def _attention(draft: Draft, kinds: list[str], own: Layers, borrowers: Layers) -> None:
-    fields = draft.fields
+    own = with_own_keys(fields, layers)
     spec = replace(attention_of(fields, draft.hidden), head_norms=2)
-    gqa(draft, spec, own)
-    if borrowers:
-        size = spec.heads * spec.head_dim
-        draft.column(Part.ATTENTION, "self_attn.q_proj", rows(size), draft.hidden, borrowers)
-        draft.row(Part.ATTENTION, "self_attn.o_proj", draft.hidden, size, borrowers)
-        draft.norms(1, borrowers, spec.head_dim)
+    borrowing_attention(draft, spec, layers, own)
     for kind, name in (
         (CacheKind.SLIDING, "sliding_attention"),
         (CacheKind.FULL, "full_attention"),
@@ -47,6 +30,10 @@ def _attention(draft: Draft, kinds: list[str], own: Layers, borrowers: Layers) -
         window = fields.size("sliding_window") if kind is CacheKind.SLIDING else None
         numbers = tuple(number for number in where(kinds, name) if number in own)
         gqa_cache(draft, spec, numbers, kind, window)
+    _feed_forward(draft, layers)
+    _updates(draft, layers)
+    layer_embeddings(draft, layers)
+    draft.norms(_NORMS, layers)
 
 
 def _feed_forward(draft: Draft, layers: Layers) -> None:
@@ -74,10 +61,3 @@ def _updates(draft: Draft, layers: Layers) -> None:
         draft.whole(Part.MLP, "altup", out, columns, layers, quantised=False)
     for _ in range(2 * (inputs - 1)):
         draft.add(Part.EMBEDDING, "altup_projections", rows(hidden), hidden, shard=Shard.OUTPUT)
-    each = fields.size("hidden_size_per_layer_input")
-    vocab, width = fields.size("vocab_size_per_layer_input"), each * len(layers)
-    draft.add(Part.EMBEDDING, "embed_tokens_per_layer", rows(vocab), width, shard=_VOCABULARY)
-    name = "per_layer_model_projection"
-    draft.add(Part.EMBEDDING, name, rows(width), hidden, shard=Shard.OUTPUT, linear=True)
-    draft.whole(Part.MLP, "per_layer_input_gate", each, hidden, layers)
-    draft.whole(Part.MLP, "per_layer_projection", hidden, each, layers)

@@ -34,11 +34,7 @@ def gemma4(draft: Draft) -> None:
         head_dim=fields.size("global_head_dim", default=local.head_dim),
         kv_heads=kv_heads or local.kv_heads,
     )
-    borrowed = fields.count("num_kv_shared_layers")
-    if borrowed >= len(layers):
-        fields.wrong("num_kv_shared_layers", borrowed, f"less than {len(layers)}")
-        borrowed = 0
-    own = tuple(layer for layer in layers if layer < len(layers) - borrowed)
+    own = with_own_keys(fields, layers)
     for spec, kind, name in (
         (local, CacheKind.SLIDING, "sliding_attention"),
         (wide, CacheKind.FULL, "full_attention"),
@@ -46,13 +42,23 @@ def gemma4(draft: Draft) -> None:
         numbers = where(kinds, name)
         if not numbers:
             continue
-        _gemma4_attention(draft, spec, numbers, own)
+        borrowing_attention(draft, spec, numbers, own)
         window = fields.size("sliding_window") if kind is CacheKind.SLIDING else None
         gqa_cache(draft, spec, tuple(n for n in numbers if n in own), kind, window)
     _gemma4_feed_forward(draft, layers, own)
 
 
-def _gemma4_attention(draft: Draft, spec: Attention, numbers: Layers, own: Layers) -> None:
+def with_own_keys(fields: Fields, layers: Layers) -> Layers:
+    """Return the layers that keep keys and values; the last may borrow those of earlier ones."""
+    borrowed = fields.count("num_kv_shared_layers")
+    if borrowed >= len(layers):
+        fields.wrong("num_kv_shared_layers", borrowed, f"less than {len(layers)}")
+        borrowed = 0
+    return layers[: len(layers) - borrowed]
+
+
+def borrowing_attention(draft: Draft, spec: Attention, numbers: Layers, own: Layers) -> None:
+    """Add attention in the layers `numbers`; those not in `own` have queries and output only."""
     mine = tuple(number for number in numbers if number in own)
     gqa(draft, spec, mine)
     borrowers = tuple(number for number in numbers if number not in own)
@@ -76,20 +82,24 @@ def _gemma4_feed_forward(draft: Draft, layers: Layers, own: Layers) -> None:
         moe(draft, spec, layers)
         draft.norms(4, layers)
         draft.vector(Part.ROUTER, spec.count, layers)
-    per_layer = fields.optional("hidden_size_per_layer_input")
-    if per_layer:
-        vocab = fields.size("vocab_size_per_layer_input", "vocab_size")
-        width = per_layer * len(layers)
-        draft.add(
-            Part.EMBEDDING, "embed_tokens_per_layer", rows(vocab), width, shard=Shard.VOCABULARY
-        )
-        draft.add(
-            Part.EMBEDDING, "per_layer_model_projection", rows(width), draft.hidden,
-            shard=Shard.OUTPUT, linear=True,
-        )  # fmt: skip
-        draft.whole(Part.MLP, "per_layer_input_gate", per_layer, draft.hidden, layers)
-        draft.whole(Part.MLP, "per_layer_projection", draft.hidden, per_layer, layers)
-        draft.norms(1, layers)
+    if fields.optional("hidden_size_per_layer_input"):
+        layer_embeddings(draft, layers)
+
+
+def layer_embeddings(draft: Draft, layers: Layers) -> None:
+    """Add the embeddings that each layer has of its own (Gemma 3n and 4)."""
+    fields = draft.fields
+    per_layer = fields.size("hidden_size_per_layer_input")
+    vocab = fields.size("vocab_size_per_layer_input", "vocab_size")
+    width = per_layer * len(layers)
+    draft.add(Part.EMBEDDING, "embed_tokens_per_layer", rows(vocab), width, shard=Shard.VOCABULARY)
+    draft.add(
+        Part.EMBEDDING, "per_layer_model_projection", rows(width), draft.hidden,
+        shard=Shard.OUTPUT, linear=True,
+    )  # fmt: skip
+    draft.whole(Part.MLP, "per_layer_input_gate", per_layer, draft.hidden, layers)
+    draft.whole(Part.MLP, "per_layer_projection", draft.hidden, per_layer, layers)
+    draft.norms(1, layers)
 
 
 def gpt_oss(draft: Draft) -> None:
