@@ -10,8 +10,7 @@ from models.architecture.audio import audio
 from models.architecture.conventions import with_usual_exceptions
 from models.architecture.defaults import TIED_BY_DEFAULT
 from models.architecture.draft import Draft, rows
-from models.architecture.families import layer_count
-from models.architecture.fields import Fields, is_mapping
+from models.architecture.fields import Fields, is_mapping, layer_count
 from models.architecture.quantisation import MXFP4, named_scheme, quantisation
 from models.architecture.registry import RECIPES, TEXT_PART
 from models.architecture.types import (

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from models.architecture.attention import Attention, gqa, gqa_cache, latent_of, mla, mla_cache
 from models.architecture.draft import Draft, Layers
 from models.architecture.feedforward import Experts, mlp, moe
-from models.architecture.fields import Fields
+from models.architecture.fields import Fields, layer_count
 from models.architecture.types import CacheKind
 
 
@@ -22,15 +22,6 @@ def where(kinds: Sequence[str], *wanted: str) -> Layers:
 def everywhere(fields: Fields) -> Layers:
     """Return all layer numbers."""
     return tuple(range(layer_count(fields)))
-
-
-def layer_count(fields: Fields) -> int:
-    """Return the number of layers, refusing one that no model has."""
-    count = fields.size("num_hidden_layers", "n_layer", "n_layers", "num_layers")
-    if count > 1024:
-        fields.wrong("num_hidden_layers", count, "at most 1024")
-        return 1
-    return count
 
 
 def attention_of(fields: Fields, hidden: int) -> Attention:

@@ -178,6 +178,15 @@ class Fields:
             self.problems.append(problem)
 
 
+def layer_count(fields: Fields) -> int:
+    """Return the number of layers, refusing one that no model has."""
+    count = fields.size("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+    if count > 1024:
+        fields.wrong("num_hidden_layers", count, "at most 1024")
+        return 1
+    return count
+
+
 def _whole(value: object) -> int | None:
     if isinstance(value, bool):
         return None

@@ -11,11 +11,10 @@ from models.architecture.families import (
     experts_of,
     feed_forward,
     kinds_of_layers,
-    layer_count,
     where,
 )
 from models.architecture.feedforward import Experts, mlp, moe
-from models.architecture.fields import Fields
+from models.architecture.fields import Fields, layer_count
 from models.architecture.mixers import (
     DeltaNet,
     KimiDelta,

@@ -12,12 +12,11 @@ from models.architecture.families import (
     experts_of,
     feed_forward,
     kinds_of_layers,
-    layer_count,
     mixed_attention,
     where,
 )
 from models.architecture.feedforward import Experts, mlp, moe
-from models.architecture.fields import Fields
+from models.architecture.fields import Fields, layer_count
 from models.architecture.types import CacheKind, Part, Shard
 
 

@@ -11,8 +11,7 @@ from typing import Final, TypeGuard
 from pydantic import JsonValue
 
 from models.architecture.draft import Draft, Layers, rows
-from models.architecture.families import layer_count
-from models.architecture.fields import Fields
+from models.architecture.fields import Fields, layer_count
 from models.architecture.types import Part, Rows, Shard, Weight
 
 _LARGEST_SIDE: Final = 1 << 20
