@@ -1,13 +1,17 @@
-"""Making `catalog/crds.lock` from the shared data directory and its index."""
+"""Making `catalog/crds.lock` from the shared data directory and its index.
+
+python -m sandbox.crd_lock
+"""
 
 import csv
 import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import Final
 
 from sandbox.crd_text import parse, spec_digest
-from sandbox.crds import SHARED_DIR, CrdLock, CrdVersion
+from sandbox.crds import LOCK_PATH, SHARED_DIR, CrdLock, CrdVersion
 from sandbox.kube import Object
 
 LOCKED_SETS: Final = (
@@ -69,3 +73,14 @@ def _entry(shared: Path, row: dict[str, str]) -> CrdLock:
         sha256=hashlib.sha256(data).hexdigest(),
         spec_sha256=spec_digest(crd),
     )
+
+
+def main() -> int:
+    """Write the lock again from the shared data directory."""
+    LOCK_PATH.write_text(make())
+    sys.stderr.write(f"wrote {LOCK_PATH}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

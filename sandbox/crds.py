@@ -7,7 +7,6 @@ kind and scope, with a warning. Strict where possible, running always.
 
 import hashlib
 import json
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -99,7 +98,7 @@ def read_lock(path: Path = LOCK_PATH) -> tuple[CrdLock, ...]:
         return _LockFile.model_validate_json(path.read_bytes()).crds
     except (OSError, ValidationError) as error:
         raise SandboxError(
-            f"{path} cannot be used: {error}; make it again with python -m sandbox.crds lock"
+            f"{path} cannot be used: {error}; make it again with python -m sandbox.crd_lock"
         ) from error
 
 
@@ -171,7 +170,7 @@ def resolve(lock: CrdLock, shared: Path = SHARED_DIR, fetch: Fetch = download) -
         if found != lock.sha256:
             raise SandboxError(
                 f"CRD file {local} has sha256 {found}, catalog/crds.lock says {lock.sha256}: "
-                "restore the file, or, if the change is meant, run python -m sandbox.crds lock"
+                "restore the file, or, if the change is meant, run python -m sandbox.crd_lock"
             )
         return Definition(lock=lock, text=text, source="shared")
     try:
@@ -210,19 +209,3 @@ def resolve_all(
             f"neither {shared} nor their addresses can be read: {', '.join(weak)}"
         )
     return found
-
-
-def main(argv: Sequence[str]) -> int:
-    """`python -m sandbox.crds lock`: make the lock again from the shared data directory."""
-    from sandbox.crd_lock import make
-
-    if list(argv) != ["lock"]:
-        sys.stderr.write("usage: python -m sandbox.crds lock\n")
-        return 2
-    LOCK_PATH.write_text(make())
-    sys.stderr.write(f"wrote {LOCK_PATH}\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
