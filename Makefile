@@ -41,8 +41,9 @@ up: setup ## bring the stack up on the embedded control plane and print its outp
 down: setup ## destroy the stack and remove its control plane (PURGE=1: without destroying it)
 	@$(STACK) down --env $(ENV) $(if $(PURGE),--purge)
 
-preview: setup ## preview the stack
+preview: setup ## preview the stack, and tell what it would replace or lose
 	@$(STACK) preview --env $(ENV)
+	@$(BIN)/triplane changes build/$(ENV)$(if $(TRIPLANE_INSTANCE),-$(TRIPLANE_INSTANCE)).preview.jsonl
 
 render: setup ## write the stack's manifests to build/$(ENV)/<region>/
 	@$(STACK) render --env $(ENV)

@@ -5,10 +5,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pydantic import JsonValue
 
+from cli import finding_lines
 from cli.errors import ExitCode, InputError
 from cli.files import Read, Unreadable, paths_of, read
 from policies.context import Context
@@ -18,15 +19,6 @@ from policies.profile import CONVENTIONS, Profile, counted
 from policies.releases_of import ALIASES, pinned
 from policies.runtimes import is_runtime, with_runtime
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-_ORDER: Final = (Severity.ERROR, Severity.WARNING, Severity.UNKNOWN)
-_STYLES: Final = {
-    Severity.ERROR: "red",
-    Severity.WARNING: "yellow",
-    Severity.UNKNOWN: "cyan",
-}
 _VERSION: Final = re.compile(r"v?\d+(\.\d+){0,2}([-+.].*)?")
 
 
@@ -90,7 +82,7 @@ def check(options: CheckOptions) -> Checked:
         from cli.check_catalogue import stack_gate
 
         found += [Located(finding=each, file=file) for each, file in stack_gate(options.stack)]
-    rank = {severity: index for index, severity in enumerate(_ORDER)}
+    rank = {severity: index for index, severity in enumerate(finding_lines.SEVERITIES)}
     found.sort(key=lambda each: (each.file, rank[each.finding.severity]))
     return Checked(
         found=tuple(found),
@@ -190,21 +182,10 @@ def _go_together(reads: Iterable[Read]) -> bool:
     return True
 
 
-def _row(each: Located) -> dict[str, JsonValue]:
-    finding = each.finding
-    return {
-        "rule": finding.rule,
-        "severity": finding.severity.value,
-        "object": finding.object,
-        "file": each.file,
-        "path": finding.path,
-        "message": finding.message,
-        "remedy": finding.remedy,
-    }
-
-
 def _json(checked: Checked) -> str:
-    rows: list[JsonValue] = [_row(each) for each in checked.found]
+    rows: list[JsonValue] = [
+        finding_lines.row(each.finding, file=each.file) for each in checked.found
+    ]
     unreadable: list[JsonValue] = [
         {"file": each.file, "line": each.line, "message": each.message}
         for each in checked.unreadable
@@ -234,13 +215,13 @@ def _show(checked: Checked, *, everything: bool) -> None:
         if each.file != file:
             file = each.file
             console.print(file, style="bold", markup=False)
-        _show_finding(console, each.finding)
+        finding_lines.show(console, each.finding)
     for problem in checked.unreadable:
         line = "" if problem.line is None else f":{problem.line}"
         console.print(f"{problem.file}{line}: {problem.message}", style="red", markup=False)
     counts = [
         f"{sum(each.finding.severity is severity for each in checked.found)} {severity.value}"
-        for severity in _ORDER
+        for severity in finding_lines.SEVERITIES
     ]
     unread = f", {len(checked.unreadable)} unreadable" if checked.unreadable else ""
     console.print(f"{checked.files} files, {checked.objects} objects: {', '.join(counts)}{unread}")
@@ -251,13 +232,3 @@ def _show(checked: Checked, *, everything: bool) -> None:
 
 def _is_convention(finding: Finding) -> bool:
     return finding.rule in CONVENTIONS and finding.severity is not Severity.ERROR
-
-
-def _show_finding(console: "Console", finding: Finding) -> None:
-    from rich.markup import escape
-
-    style = _STYLES[finding.severity]
-    where = escape(f"{finding.object}: {finding.path}" if finding.path else finding.object)
-    console.print(f"  [{style}]{finding.severity.value:7}[/] {where}")
-    console.print(f"          {escape(finding.message)}")
-    console.print(f"          [dim]mend:[/] {escape(finding.remedy)} [dim]({finding.rule})[/]")

@@ -1,4 +1,4 @@
-"""The options of `select`, `roi`, `place` and `onboard`; each one's work is imported lazily."""
+"""The options of the tools and of `changes`; each command's work is imported lazily."""
 
 from pathlib import Path
 from typing import Annotated
@@ -269,4 +269,24 @@ def onboard(
     )
 
 
-COMMANDS = (select, roi, place, onboard)
+def changes(
+    preview: Annotated[
+        Path,
+        typer.Argument(help="`pulumi preview --json`, or an event log; - for standard input."),
+    ],
+    approve: Annotated[
+        list[str] | None,
+        typer.Option(help="Kind/namespace/name whose data may be lost, beside the settings'."),
+    ] = None,
+    as_json: Annotated[bool, _JSON] = False,
+) -> int:
+    """Tell what a preview would replace, delete or lose.
+
+    Exits with 1 if data would be lost, or nobody can tell.
+    """
+    from cli.changes import ChangesOptions, run
+
+    return run(ChangesOptions(preview=preview, approved=tuple(approve or ()), as_json=as_json))
+
+
+COMMANDS = (select, roi, place, onboard, changes)

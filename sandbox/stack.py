@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -192,11 +192,19 @@ class SandboxStack:
         ]
         raise SandboxError("\n  ".join([f"the update of stack {self.env} failed", *lines]))
 
-    def preview(self) -> None:
-        """Preview the stack against its control planes."""
+    def preview(self, events: Path) -> None:
+        """Preview the stack against its control planes; keep the engine's events in a file.
+
+        They are what `triplane changes` judges; the engine masks secrets in them.
+        """
         workspace = self.start()
         self._recover(workspace)
-        workspace.run(["preview", *CHECKED])
+        events.parent.mkdir(parents=True, exist_ok=True)
+        events.unlink(missing_ok=True)
+        # The engine offers event logs among its commands for debugging only.
+        logging = {**workspace.variables, "PULUMI_DEBUG_COMMANDS": "true"}
+        logged = replace(workspace, variables=logging)
+        logged.run(["preview", *CHECKED, "--event-log", str(events)])
 
     def _contexts(self) -> list[str]:
         """Return the kubeconfig contexts of all control planes; EKS clusters may have come late."""
@@ -309,7 +317,7 @@ def _run(command: str, stack: SandboxStack, *, purge: bool) -> None:
     elif command == "down":
         stack.down()
     elif command == "preview":
-        stack.preview()
+        stack.preview(PROJECT_ROOT / "build" / f"{stack.label}.preview.jsonl")
     else:
         target = PROJECT_ROOT / "build" / stack.label
         stack.render(target)

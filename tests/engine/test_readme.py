@@ -37,6 +37,7 @@ def clean() -> Iterator[None]:
     yield
     make("down")
     shutil.rmtree(ROOT / "build" / f"dev-{INSTANCE}", ignore_errors=True)
+    (ROOT / "build" / f"dev-{INSTANCE}.preview.jsonl").unlink(missing_ok=True)
 
 
 def outputs(printed: str) -> str:
@@ -77,7 +78,9 @@ def test_a_second_up_changes_nothing_and_builds_nothing() -> None:
 
 
 def test_preview_and_render() -> None:
-    assert "unchanged" in make("preview")[0]
+    printed = make("preview")[0]
+    assert "unchanged" in printed
+    assert re.search(r"steps: \d+ same; 0 error, 0 warning, 0 unknown", printed)
     make("render")
     assert len(list((ROOT / "build" / f"dev-{INSTANCE}" / "local").rglob("*.yaml"))) > 25
 

@@ -12,6 +12,7 @@ from policies_lab import CONTEXT
 from policies.changes import preview_findings
 from policies.finding import Severity
 from sandbox.toolchain import ensure
+from tests.cli.cli_lab import triplane
 
 pytestmark = pytest.mark.engine
 
@@ -83,3 +84,13 @@ def test_a_change_that_replaces_data_is_stopped(tmp_path: Path) -> None:
     assert finding.severity is Severity.ERROR
     assert finding.object == "PersistentVolumeClaim/ml/models"
     assert "spec.storageClassName" in finding.message
+
+    # The command, over both forms in which the engine writes the same preview.
+    file = tmp_path / "preview.json"
+    file.write_text(json.dumps(document))
+    log = tmp_path / "events.jsonl"
+    logged = ("preview", "--event-log", str(log))
+    stack.run(*logged, CLASS="b", PROTECT="no", PULUMI_DEBUG_COMMANDS="true")
+    for preview in (file, log):
+        assert triplane("changes", str(preview)).code == 1
+        assert triplane("changes", str(preview), "--approve", finding.object).code == 0
