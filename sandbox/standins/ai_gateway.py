@@ -10,7 +10,10 @@ from typing import Final
 from sandbox.kube import Object
 from sandbox.standins.attachment import attach
 from sandbox.standins.conditions import condition
+from sandbox.standins.gateways import ENVOY_GROUP
 from sandbox.standins.objects import (
+    SECRETS,
+    Kinds,
     Missing,
     Objects,
     entries,
@@ -20,16 +23,25 @@ from sandbox.standins.objects import (
 )
 
 _GROUP: Final = "aigateway.envoyproxy.io"
-_EG_GROUP: Final = "gateway.envoyproxy.io"
+_SERVICE_BACKENDS: Final[Kinds] = {"AIServiceBackend": _GROUP}
+_ROUTE_BACKENDS: Final[Kinds] = {
+    **_SERVICE_BACKENDS,
+    "InferencePool": "inference.networking.k8s.io",
+}
+_BACKENDS: Final[Kinds] = {"Backend": ENVOY_GROUP}
 
 
 def _verdict(obj: Object, problems: Iterable[str]) -> Object:
     found = list(problems)
     if found:
-        text = "; ".join(found)
-        return {"conditions": [condition(obj, "NotAccepted", False, "NotAccepted", text)]}
+        return refuse(obj, "; ".join(found))
     text = f"{obj['kind']} reconciled successfully"
     return {"conditions": [condition(obj, "Accepted", True, "Accepted", text)]}
+
+
+def refuse(obj: Object, text: str) -> Object:
+    """Return the status of an object whose reconciliation failed."""
+    return {"conditions": [condition(obj, "NotAccepted", False, "NotAccepted", text)]}
 
 
 def route(obj: Object, objects: Objects) -> Object:
@@ -47,7 +59,7 @@ def _route_problems(obj: Object, objects: Objects) -> Iterable[str]:
             yield found.message
     for rule in entries(obj["spec"], "rules"):
         for ref in entries(rule, "backendRefs"):
-            target = resolve(objects, obj, ref, "AIServiceBackend", _GROUP)
+            target = resolve(objects, obj, ref, _ROUTE_BACKENDS)
             if isinstance(target, Missing):
                 yield target.message
 
@@ -59,17 +71,17 @@ def service_backend(obj: Object, objects: Objects) -> Object:
 
 def _service_backend_problems(obj: Object, objects: Objects) -> Iterable[str]:
     ref: Object = obj["spec"]["backendRef"]
-    if ref.get("kind") != "Backend" or ref.get("group") != _EG_GROUP:
-        yield f"backendRef must name a Backend of {_EG_GROUP}, it names {ref.get('kind')}"
+    if ref.get("kind") != "Backend" or ref.get("group") != ENVOY_GROUP:
+        yield f"backendRef must name a Backend of {ENVOY_GROUP}, it names {ref.get('kind')}"
         return
-    found = resolve(objects, obj, ref, "Backend", _EG_GROUP)
+    found = resolve(objects, obj, ref, _BACKENDS)
     if isinstance(found, Missing):
         yield found.message
     policies = [
         label(policy)
         for policy in objects.all("BackendSecurityPolicy")
         for target in entries(policy["spec"], "targetRefs")
-        if resolve(objects, policy, target, "AIServiceBackend", _GROUP) is obj
+        if resolve(objects, policy, target, _SERVICE_BACKENDS) is obj
     ]
     if len(policies) > 1:
         yield f"several BackendSecurityPolicies name it: {', '.join(policies)}"
@@ -82,12 +94,12 @@ def security_policy(obj: Object, objects: Objects) -> Object:
 
 def _security_problems(obj: Object, objects: Objects) -> Iterable[str]:
     for ref in entries(obj["spec"], "targetRefs"):
-        found = resolve(objects, obj, ref, "AIServiceBackend", _GROUP)
+        found = resolve(objects, obj, ref, _SERVICE_BACKENDS)
         if isinstance(found, Missing):
             yield found.message
     api_key = section(obj["spec"], "apiKey")
     if "secretRef" in api_key:
-        secret = resolve(objects, obj, api_key["secretRef"], "Secret", "")
+        secret = resolve(objects, obj, api_key["secretRef"], SECRETS)
         if isinstance(secret, Missing):
             yield secret.message
         elif not section(secret, "data").get("apiKey"):

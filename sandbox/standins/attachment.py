@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from sandbox.kube import Object
+from sandbox.standins.gateways import gateway_problem, is_ours, listener_problem
 from sandbox.standins.objects import (
     GATEWAY_GROUP,
     Missing,
@@ -12,14 +13,6 @@ from sandbox.standins.objects import (
     namespace_of,
     section,
 )
-
-CONTROLLER_NAME = "gateway.envoyproxy.io/gatewayclass-controller"
-
-
-def is_ours(objects: Objects, gateway: Object) -> bool:
-    """Tell whether the class of `gateway` belongs to the controller that we stand in for."""
-    gateway_class = objects.get("GatewayClass", "", gateway["spec"]["gatewayClassName"])
-    return gateway_class is not None and gateway_class["spec"]["controllerName"] == CONTROLLER_NAME
 
 
 def attach(objects: Objects, route: Object, ref: Object) -> list[Object] | Missing:
@@ -56,20 +49,42 @@ def attach(objects: Objects, route: Object, ref: Object) -> list[Object] | Missi
     if not matching:
         message = f"no listener of {target} serves one of the route's hostnames"
         return Missing(reason="NoMatchingListenerHostname", message=message)
-    return matching
+    return _ready(objects, gateway, matching)
+
+
+def _ready(objects: Objects, gateway: Object, listeners: list[Object]) -> list[Object] | Missing:
+    """Return the listeners that can serve; Envoy Gateway accepts a route without any, too."""
+    whole = gateway_problem(objects, gateway)
+    problems = [
+        (listener, whole or listener_problem(objects, gateway, listener)) for listener in listeners
+    ]
+    ready = [listener for listener, problem in problems if problem is None]
+    if ready:
+        return ready
+    told = "; ".join(
+        f"{listener['name']}: {problem.message}" for listener, problem in problems if problem
+    )
+    target = f"Gateway {namespace_of(gateway)}/{name_of(gateway)}"
+    message = f"no listener of {target} that the route attaches to is valid ({told})"
+    return Missing(reason="NoReadyListeners", message=message)
 
 
 def _allows(objects: Objects, gateway: Object, listener: Object, route: Object) -> bool:
     rules = section(listener, "allowedRoutes")
     kinds = entries(rules, "kinds")
     # An AIGatewayRoute becomes an HTTPRoute before a listener sees it.
-    if kinds and not any(entry["kind"] == "HTTPRoute" for entry in kinds):
+    if kinds and not any(
+        entry["kind"] == "HTTPRoute" and entry.get("group", GATEWAY_GROUP) == GATEWAY_GROUP
+        for entry in kinds
+    ):
         return False
     if listener["protocol"] not in {"HTTP", "HTTPS"}:
         return False
     spaces = section(rules, "namespaces")
     source = spaces.get("from", "Same")
     if source == "Selector":
+        if "selector" not in spaces:
+            return False
         namespace = objects.get("Namespace", "", namespace_of(route))
         labels = section(namespace["metadata"], "labels") if namespace else {}
         return selects(section(spaces, "selector"), labels)

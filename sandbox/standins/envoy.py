@@ -5,10 +5,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from sandbox.kube import Object
-from sandbox.standins.attachment import CONTROLLER_NAME, selects
+from sandbox.standins.attachment import selects
 from sandbox.standins.conditions import condition
+from sandbox.standins.gateways import CONTROLLER_NAME
 from sandbox.standins.objects import (
     GATEWAY_GROUP,
+    SECRETS,
     Missing,
     Objects,
     age_key,
@@ -33,10 +35,14 @@ def backend(obj: Object, objects: Objects) -> Object:
     if not endpoints and obj["spec"].get("type") != "DynamicResolver":
         problems = ["endpoints is empty"]
     if problems:
-        text = "; ".join(problems)
-        return {"conditions": [condition(obj, "Accepted", False, "Invalid", text)]}
+        return refuse_backend(obj, "; ".join(problems))
     text = "The Backend was accepted"
     return {"conditions": [condition(obj, "Accepted", True, "Accepted", text)]}
+
+
+def refuse_backend(obj: Object, text: str) -> Object:
+    """Return the status of a Backend that is not accepted."""
+    return {"conditions": [condition(obj, "Accepted", False, "Invalid", text)]}
 
 
 def _endpoint(entry: Object, objects: Objects) -> str | None:
@@ -97,6 +103,21 @@ def policy(obj: Object, objects: Objects) -> Object | None:
     return {"ancestors": ancestors}
 
 
+def refuse_policy(obj: Object, text: str) -> Object:
+    """Return the status of a policy that none of its targets takes, those named by now included."""
+    spec = section(obj, "spec")
+    before = entries(section(obj, "status"), "ancestors")
+    named = [*entries(spec, "targetRefs"), *([spec["targetRef"]] if "targetRef" in spec else [])]
+    refs = [{**ref, "namespace": namespace_of(obj)} for ref in named]
+    refused = condition(obj, "Accepted", False, "Invalid", text)
+    return {
+        "ancestors": [
+            {"ancestorRef": ref, "controllerName": CONTROLLER_NAME, "conditions": [refused]}
+            for ref in refs or [entry["ancestorRef"] for entry in before]
+        ]
+    }
+
+
 def _targets(obj: Object, objects: Objects) -> list[Object]:
     spec: Object = obj["spec"]
     refs: list[Object] = [*entries(spec, "targetRefs")]
@@ -115,6 +136,8 @@ def _targets(obj: Object, objects: Objects) -> list[Object]:
 
 def _target_problem(obj: Object, ref: Object, objects: Objects) -> tuple[str, str] | None:
     space = namespace_of(obj)
+    if ref["group"] != GATEWAY_GROUP:
+        return "TargetNotFound", f"targets are of group {GATEWAY_GROUP}, this one of {ref['group']}"
     target = objects.get(ref["kind"], space, ref["name"])
     if target is None and ref["kind"] == "HTTPRoute":
         # The AI gateway's controller makes an HTTPRoute of the same name for each of its routes.
@@ -140,7 +163,7 @@ def _secrets(obj: Object, objects: Objects) -> Iterable[str]:
     """Yield what is wrong with the Secrets that a SecurityPolicy takes client keys from."""
     auth = section(obj["spec"], "apiKeyAuth")
     for ref in entries(auth, "credentialRefs"):
-        found = resolve(objects, obj, ref, "Secret", "")
+        found = resolve(objects, obj, ref, SECRETS)
         if isinstance(found, Missing):
             yield found.message
         elif not found.get("data"):

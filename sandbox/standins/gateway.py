@@ -1,62 +1,49 @@
 """Stand-ins for Envoy Gateway on the kinds of the Gateway API."""
 
+from typing import Final
+
 from sandbox.kube import Object
-from sandbox.standins.attachment import (
-    CONTROLLER_NAME,
-    attach,
-    attached_routes,
-    is_ours,
-)
+from sandbox.standins.attachment import attach, attached_routes
 from sandbox.standins.conditions import condition
+from sandbox.standins.gateways import (
+    CONTROLLER_NAME,
+    ENVOY_GROUP,
+    class_problem,
+    gateway_problem,
+    is_ours,
+    listener_problem,
+)
 from sandbox.standins.objects import (
+    Kinds,
     Missing,
     Objects,
     entries,
-    namespace_of,
     resolve,
     section,
 )
 
-_EG_GROUP = "gateway.envoyproxy.io"
+_BACKENDS: Final[Kinds] = {"Service": "", "Backend": ENVOY_GROUP}
+"""What a rule may forward to. The controller takes a Backend without a group, too."""
 
 
 def gateway_class(obj: Object, objects: Objects) -> Object | None:
     """Accept a class of Envoy Gateway's whose parameters exist; leave other controllers' alone."""
     if obj["spec"]["controllerName"] != CONTROLLER_NAME:
         return None
-    ref: Object | None = obj["spec"].get("parametersRef")
-    problem = None
-    if ref is not None:
-        problem = _parameters(objects, ref, ref.get("namespace", ""))
+    problem = class_problem(objects, obj)
     if problem:
-        return {"conditions": [condition(obj, "Accepted", False, "InvalidParameters", problem)]}
+        return refuse_class(obj, problem)
     return {"conditions": [condition(obj, "Accepted", True, "Accepted", "Valid GatewayClass")]}
-
-
-def _parameters(objects: Objects, ref: Object, namespace: str) -> str | None:
-    if ref["kind"] != "EnvoyProxy" or ref.get("group") != _EG_GROUP:
-        return f"parametersRef must name an EnvoyProxy of {_EG_GROUP}, it names {ref['kind']}"
-    if objects.get("EnvoyProxy", namespace, ref["name"]) is None:
-        return f"parametersRef: EnvoyProxy {namespace}/{ref['name']} does not exist"
-    return None
 
 
 def gateway(obj: Object, objects: Objects) -> Object | None:
     """Accept and program a Gateway whose class, parameters and certificates exist and fit."""
-    class_name = obj["spec"]["gatewayClassName"]
-    owner = objects.get("GatewayClass", "", class_name)
-    if owner is None:
-        return _refused(obj, "Invalid", f"GatewayClass {class_name} does not exist")
-    if not is_ours(objects, obj):
+    owner = objects.get("GatewayClass", "", obj["spec"]["gatewayClassName"])
+    if owner is not None and not is_ours(objects, obj):
         return None
-    verdict = gateway_class(owner, objects)
-    if verdict is not None and verdict["conditions"][0]["status"] != "True":
-        return _refused(obj, "Invalid", f"GatewayClass {class_name} is not accepted")
-    infrastructure = section(obj["spec"], "infrastructure")
-    ref: Object | None = infrastructure.get("parametersRef")
-    problem = _parameters(objects, ref, namespace_of(obj)) if ref else None
-    if problem:
-        return _refused(obj, "InvalidParameters", problem)
+    problem = gateway_problem(objects, obj)
+    if problem is not None:
+        return refuse_gateway(obj, problem.reason, problem.message)
     listeners = [_listener(obj, entry, objects) for entry in obj["spec"]["listeners"]]
     bad = [entry["name"] for entry in listeners if entry["conditions"][0]["status"] != "True"]
     if bad:
@@ -73,7 +60,8 @@ def gateway(obj: Object, objects: Objects) -> Object | None:
     }
 
 
-def _refused(obj: Object, reason: str, message: str) -> Object:
+def refuse_gateway(obj: Object, reason: str, message: str) -> Object:
+    """Return the status of a Gateway that is refused as a whole."""
     return {
         "conditions": [
             condition(obj, "Accepted", False, reason, message),
@@ -85,11 +73,16 @@ def _refused(obj: Object, reason: str, message: str) -> Object:
     }
 
 
+def refuse_broken_gateway(obj: Object, text: str) -> Object:
+    """Return the status of a Gateway that cannot be judged."""
+    return refuse_gateway(obj, "Invalid", text)
+
+
 def _listener(obj: Object, listener: Object, objects: Objects) -> Object:
-    problem = _certificates(obj, listener, objects)
+    problem = listener_problem(objects, obj, listener)
     ok = problem is None
-    reason = "InvalidCertificateRef" if problem and problem.reason != "RefNotPermitted" else None
     text = problem.message if problem else "References hold"
+    reason = problem.reason if problem else "ResolvedRefs"
     return {
         "name": listener["name"],
         "attachedRoutes": attached_routes(objects, obj, listener["name"]) if ok else 0,
@@ -97,34 +90,26 @@ def _listener(obj: Object, listener: Object, objects: Objects) -> Object:
         "conditions": [
             condition(obj, "Programmed", ok, "Programmed" if ok else "Invalid", text),
             condition(obj, "Accepted", True, "Accepted", "Listener has been accepted"),
-            condition(
-                obj,
-                "ResolvedRefs",
-                ok,
-                "ResolvedRefs" if ok else reason or "RefNotPermitted",
-                text,
-            ),
+            condition(obj, "ResolvedRefs", ok, reason, text),
         ],
     }
 
 
-def _certificates(obj: Object, listener: Object, objects: Objects) -> Missing | None:
-    if listener["protocol"] not in {"HTTPS", "TLS"}:
-        return None
-    tls = section(listener, "tls")
-    if tls.get("mode", "Terminate") == "Passthrough":
-        return None
-    refs = entries(tls, "certificateRefs")
-    if not refs:
-        return Missing(reason="InvalidCertificateRef", message="a TLS listener needs a certificate")
-    for ref in refs:
-        found = resolve(objects, obj, ref, "Secret", "")
-        if isinstance(found, Missing):
-            return found
-        if not {"tls.crt", "tls.key"} <= section(found, "data").keys():
-            message = f"Secret {namespace_of(found)}/{ref['name']} lacks tls.crt or tls.key"
-            return Missing(reason="InvalidCertificateRef", message=message)
-    return None
+def refuse_class(obj: Object, text: str) -> Object:
+    """Return the status of a GatewayClass that is not accepted."""
+    return {"conditions": [condition(obj, "Accepted", False, "InvalidParameters", text)]}
+
+
+def refuse_route(obj: Object, text: str) -> Object:
+    """Return the status of an HTTPRoute that none of its parents accepts."""
+    refused = condition(obj, "Accepted", False, "Invalid", text)
+    parents = entries(section(obj, "spec"), "parentRefs")
+    return {
+        "parents": [
+            {"parentRef": ref, "controllerName": CONTROLLER_NAME, "conditions": [refused]}
+            for ref in parents
+        ]
+    }
 
 
 def http_route(obj: Object, objects: Objects) -> Object | None:
@@ -155,19 +140,27 @@ def http_route(obj: Object, objects: Objects) -> Object | None:
 def _backends(obj: Object, objects: Objects) -> Missing | None:
     for rule in entries(obj["spec"], "rules"):
         for ref in entries(rule, "backendRefs"):
-            kind = ref.get("kind", "Service")
-            if kind not in {"Service", "Backend", "InferencePool"}:
-                message = f"backendRef of kind {kind} is not supported"
-                return Missing(reason="InvalidKind", message=message)
-            found = resolve(objects, obj, ref, "Service", "")
+            found = resolve(objects, obj, ref, _BACKENDS)
             if isinstance(found, Missing):
                 return found
-            if kind == "Service" and not _has_port(found, ref.get("port")):
-                message = f"Service {ref['name']} has no port {ref.get('port')}"
-                return Missing(reason="BackendNotFound", message=message)
+            problem = _service_problem(found, ref) if found["kind"] == "Service" else None
+            if problem is not None:
+                return problem
     return None
 
 
-def _has_port(service: Object, port: int | None) -> bool:
+def _service_problem(service: Object, ref: Object) -> Missing | None:
+    if service["spec"].get("type") == "ExternalName":
+        message = f"Service {ref['name']} is an ExternalName: name a Backend in its place"
+        return Missing(reason="UnsupportedValue", message=message)
+    port: int | None = ref.get("port")
+    ports = _tcp_ports(service)
+    if port not in ports:
+        message = f"Service {ref['name']} has no TCP port {port}, it has {sorted(ports)}"
+        return Missing(reason="PortNotFound", message=message)
+    return None
+
+
+def _tcp_ports(service: Object) -> set[int]:
     ports = entries(service["spec"], "ports")
-    return any(entry["port"] == port for entry in ports)
+    return {entry["port"] for entry in ports if entry.get("protocol", "TCP") == "TCP"}

@@ -1,35 +1,49 @@
 """A stand-in for the KEDA operator on ScaledObjects: it checks, it does not scale."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from sandbox.kube import Object
+from sandbox.standins import keda_triggers
 from sandbox.standins.objects import (
     Objects,
     age_key,
     entries,
     label,
     namespace_of,
-    section,
 )
 
 _TARGET_KINDS: Final = ("Deployment", "StatefulSet", "LeaderWorkerSet")
-_REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
-    "prometheus": ("serverAddress", "query", "threshold"),
-}
 
 
 def scaled_object(obj: Object, objects: Objects) -> Object:
     """Say Ready when the target exists and is nobody else's, and the triggers are complete.
 
-    Active stays Unknown: nothing here reads a metric.
+    Ready is Unknown where all that is looked at holds, and a trigger is of a type whose metadata
+    nobody here can judge. Active stays Unknown: nothing here reads a metric.
     """
     problems = list(_problems(obj, objects))
     if problems:
-        ready = _condition("Ready", "False", "ScaledObjectCheckFailed", "; ".join(problems))
-    else:
-        text = "ScaledObject is defined correctly and is ready for scaling"
-        ready = _condition("Ready", "True", "ScaledObjectReady", text)
+        return refuse(obj, "; ".join(problems))
+    unread = _unread(obj)
+    if unread:
+        text = f"the metadata of triggers of type {', '.join(unread)} is not judged in a sandbox"
+        return _status(_condition("Ready", "Unknown", "NotEvaluated", text))
+    text = "ScaledObject is defined correctly and is ready for scaling"
+    return _status(_condition("Ready", "True", "ScaledObjectReady", text))
+
+
+def refuse(_obj: Object, text: str) -> Object:
+    """Return the status of a ScaledObject that is not ready."""
+    return _status(_condition("Ready", "False", "ScaledObjectCheckFailed", text))
+
+
+def _unread(obj: Object) -> list[str]:
+    checked = keda_triggers.scalers().checked
+    return sorted({trigger["type"] for trigger in entries(obj["spec"], "triggers")} - checked)
+
+
+def _status(ready: Object) -> Object:
     return {
         "conditions": [
             ready,
@@ -62,10 +76,21 @@ def _problems(obj: Object, objects: Objects) -> Iterable[str]:
         yield "triggers is empty"
     for index, trigger in enumerate(triggers):
         yield from _trigger(index, trigger, space, objects)
-    smallest = obj["spec"].get("minReplicaCount", 0)
-    largest = obj["spec"].get("maxReplicaCount", 100)
+    names = [trigger["name"] for trigger in triggers if trigger.get("name")]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"several triggers are called {name}"
+    yield from _counts(obj["spec"])
+
+
+def _counts(spec: Object) -> Iterable[str]:
+    """Yield what KEDA's CheckReplicaCountBoundsAreValid refuses: the autoscaler's least is 1."""
+    smallest = max(1, spec["minReplicaCount"]) if "minReplicaCount" in spec else 0
+    largest = spec.get("maxReplicaCount", 100)
     if smallest > largest:
         yield f"minReplicaCount {smallest} is above maxReplicaCount {largest}"
+    idle: int | None = spec.get("idleReplicaCount")
+    if idle is not None and idle >= smallest:
+        yield f"idleReplicaCount {idle} is not below minReplicaCount {smallest}"
 
 
 def _rivals(obj: Object, objects: Objects) -> Iterable[str]:
@@ -87,10 +112,8 @@ def _rivals(obj: Object, objects: Objects) -> Iterable[str]:
 
 def _trigger(index: int, trigger: Object, space: str, objects: Objects) -> Iterable[str]:
     where = f"triggers[{index}] ({trigger['type']})"
-    metadata = section(trigger, "metadata")
-    for key in _REQUIRED.get(trigger["type"], ()):
-        if not metadata.get(key):
-            yield f"{where}: metadata.{key} is missing"
+    for problem in keda_triggers.problems(trigger):
+        yield f"{where}: {problem}"
     ref: Object | None = trigger.get("authenticationRef")
     if ref is not None:
         kind = ref.get("kind", "TriggerAuthentication")

@@ -1,7 +1,8 @@
 """A stand-in for the MinIO operator on Tenants: it checks what one needs, and runs no server."""
 
 import base64
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from models.minio import topology_faults
@@ -9,7 +10,10 @@ from sandbox.kube import Object
 from sandbox.standins.objects import Objects, age_key, entries, label, namespace_of, section
 
 _CONFIG: Final = "config.env"
-_ROOT: Final = ("MINIO_ROOT_USER", "MINIO_ROOT_PASSWORD")
+_ROOT: Final[Mapping[str, int]] = {"MINIO_ROOT_USER": 3, "MINIO_ROOT_PASSWORD": 8}
+"""The least length that the server takes (minio/minio internal/auth/credentials.go)."""
+
+_ASSIGNMENT: Final = re.compile(r"^\s*export\s+(\w+)=(.*?)\s*$", re.MULTILINE)
 _READY: Final = "Initialized"
 _WAITING: Final = "Waiting for Tenant to be healthy"
 """States of the operator (pkg/controller/main-controller.go)."""
@@ -20,7 +24,15 @@ def tenant(obj: Object, objects: Objects) -> Object:
 
     The operator says why a tenant is not ready in its events; here the health message does.
     """
-    problems = list(_problems(obj, objects))
+    return _status(obj, list(_problems(obj, objects)))
+
+
+def refuse(obj: Object, text: str) -> Object:
+    """Return the status of a tenant that is not healthy."""
+    return _status({**obj, "spec": {}}, [text])
+
+
+def _status(obj: Object, problems: list[str]) -> Object:
     pools = entries(obj["spec"], "pools")
     servers = sum(pool["servers"] for pool in pools)
     drives = sum(pool["servers"] * pool["volumesPerServer"] for pool in pools)
@@ -73,8 +85,16 @@ def _keys(spec: Object, space: str, objects: Objects) -> Iterable[str]:
     if secret is None:
         yield f"configuration: Secret {space}/{name} does not exist"
         return
-    encoded = section(secret, "data").get(_CONFIG, "")
-    text = base64.b64decode(encoded).decode(errors="replace")
-    for key in _ROOT:
-        if f"export {key}=" not in text:
-            yield f"configuration: {_CONFIG} of Secret {space}/{name} sets no {key}"
+    text = base64.b64decode(section(secret, "data").get(_CONFIG, "")).decode(errors="replace")
+    values = {name: _unquoted(value) for name, value in _ASSIGNMENT.findall(text)}
+    where = f"{_CONFIG} of Secret {space}/{name}"
+    for key, least in _ROOT.items():
+        if key not in values:
+            yield f"configuration: {where} sets no {key}"
+        elif len(values[key]) < least:
+            yield f"configuration: {where} sets {key} to fewer than {least} characters"
+
+
+def _unquoted(value: str) -> str:
+    quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "'\""
+    return value[1:-1] if quoted else value

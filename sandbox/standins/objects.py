@@ -7,7 +7,11 @@ from typing import Final
 from sandbox.kube import Object
 
 GATEWAY_GROUP: Final = "gateway.networking.k8s.io"
-_CORE_KINDS: Final = frozenset({"Service", "Secret", "ConfigMap"})
+
+Kinds = Mapping[str, str]
+"""The kinds that a reference may name, each with its group; the first is the default."""
+
+SECRETS: Final[Kinds] = {"Secret": ""}
 
 
 def entries(parent: Object, key: str) -> list[Object]:
@@ -92,14 +96,19 @@ class Missing:
 
 
 def resolve(
-    objects: Objects, source: Object, ref: Mapping[str, str], default_kind: str, default_group: str
+    objects: Objects, source: Object, ref: Mapping[str, str], kinds: Kinds
 ) -> Object | Missing:
     """Follow a reference from `source`; across namespaces only where a ReferenceGrant allows it."""
-    kind = ref.get("kind", default_kind)
+    default = next(iter(kinds))
+    kind, group = ref.get("kind", default), ref.get("group", kinds[default])
+    if kinds.get(kind) != group:
+        allowed = ", ".join(f"{each} of group {kinds[each] or 'core'}" for each in kinds)
+        message = f"{kind} of group {group or 'core'} is not supported here: {allowed}"
+        return Missing(reason="InvalidKind", message=message)
     space = ref.get("namespace", namespace_of(source))
     target = f"{kind} {space}/{ref['name']}"
     if space != namespace_of(source) and not _granted(
-        objects, source, kind, ref.get("group", default_group), space, ref["name"]
+        objects, source, (kind, group), (space, ref["name"])
     ):
         return Missing(
             reason="RefNotPermitted",
@@ -112,8 +121,12 @@ def resolve(
 
 
 def _granted(
-    objects: Objects, source: Object, kind: str, group: str, space: str, name: str
+    objects: Objects, source: Object, target: tuple[str, str], place: tuple[str, str]
 ) -> bool:
+    """Tell whether a grant in the target's namespace lets `source` refer to the target.
+
+    `target` is its kind and group, `place` its namespace and name.
+    """
     source_group = source["apiVersion"].rpartition("/")[0]
     for grant in objects.all("ReferenceGrant"):
         spec: Object = grant["spec"]
@@ -124,11 +137,9 @@ def _granted(
             for entry in spec["from"]
         )
         to_ok = any(
-            entry["group"] == ("" if kind in _CORE_KINDS else group)
-            and entry["kind"] == kind
-            and entry.get("name", name) == name
+            (entry["kind"], entry["group"]) == target and entry.get("name", place[1]) == place[1]
             for entry in spec["to"]
         )
-        if namespace_of(grant) == space and from_ok and to_ok:
+        if namespace_of(grant) == place[0] and from_ok and to_ok:
             return True
     return False

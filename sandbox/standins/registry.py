@@ -11,6 +11,24 @@ from sandbox.standins.objects import Objects, name_of, namespace_of
 Evaluator = Callable[[Object, Objects], Object | None]
 """From an object and all others to its status; None leaves the status alone."""
 
+Refusal = Callable[[Object, str], Object]
+"""From an object and a sentence to the status that says no."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StandIn:
+    """What plays a controller on one kind: `refuse` says no where `evaluate` raises."""
+
+    evaluate: Evaluator
+    refuse: Refusal
+
+    def status(self, obj: Object, objects: Objects) -> Object | None:
+        """Return the status to be written; None leaves the status alone."""
+        try:
+            return self.evaluate(obj, objects)
+        except Exception as error:
+            return self.refuse(obj, f"the stand-in cannot judge this object: {error!r}")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kind:
@@ -19,7 +37,7 @@ class Kind:
     group_version: str
     kind: str
     plural: str
-    evaluate: Evaluator | None = None
+    stand_in: StandIn | None = None
 
     @property
     def collection(self) -> str:
@@ -36,68 +54,82 @@ class Kind:
 
 
 def _kinds(
-    group_version: str, evaluators: Mapping[str, tuple[str, Evaluator | None]]
+    group_version: str, served: Mapping[str, tuple[str, Evaluator, Refusal] | str]
 ) -> list[Kind]:
-    return [
-        Kind(group_version=group_version, kind=kind, plural=plural, evaluate=evaluate)
-        for kind, (plural, evaluate) in evaluators.items()
-    ]
+    """Return kinds of one group: to each its plural, and what plays its controller."""
+    made: list[Kind] = []
+    for kind, entry in served.items():
+        if isinstance(entry, str):
+            made.append(Kind(group_version=group_version, kind=kind, plural=entry))
+            continue
+        plural, evaluate, refuse = entry
+        stand_in = StandIn(evaluate=evaluate, refuse=refuse)
+        made.append(Kind(group_version=group_version, kind=kind, plural=plural, stand_in=stand_in))
+    return made
 
 
 KINDS: Final[tuple[Kind, ...]] = (
     *_kinds(
         "v1",
         {
-            "Namespace": ("namespaces", None),
-            "Service": ("services", None),
-            "Secret": ("secrets", None),
+            "Namespace": "namespaces",
+            "Service": "services",
+            "Secret": "secrets",
         },
     ),
     *_kinds(
         "apps/v1",
-        {"Deployment": ("deployments", None), "StatefulSet": ("statefulsets", None)},
+        {"Deployment": "deployments", "StatefulSet": "statefulsets"},
     ),
-    *_kinds("storage.k8s.io/v1", {"StorageClass": ("storageclasses", None)}),
-    *_kinds("minio.min.io/v2", {"Tenant": ("tenants", minio.tenant)}),
-    *_kinds("autoscaling/v2", {"HorizontalPodAutoscaler": ("horizontalpodautoscalers", None)}),
-    *_kinds("leaderworkerset.x-k8s.io/v1", {"LeaderWorkerSet": ("leaderworkersets", None)}),
-    *_kinds("inference.networking.k8s.io/v1", {"InferencePool": ("inferencepools", None)}),
+    *_kinds("storage.k8s.io/v1", {"StorageClass": "storageclasses"}),
+    *_kinds("minio.min.io/v2", {"Tenant": ("tenants", minio.tenant, minio.refuse)}),
+    *_kinds("autoscaling/v2", {"HorizontalPodAutoscaler": "horizontalpodautoscalers"}),
+    *_kinds("leaderworkerset.x-k8s.io/v1", {"LeaderWorkerSet": "leaderworkersets"}),
+    *_kinds("inference.networking.k8s.io/v1", {"InferencePool": "inferencepools"}),
     *_kinds(
         "gateway.networking.k8s.io/v1",
         {
-            "GatewayClass": ("gatewayclasses", gateway.gateway_class),
-            "Gateway": ("gateways", gateway.gateway),
-            "HTTPRoute": ("httproutes", gateway.http_route),
-            "ReferenceGrant": ("referencegrants", None),
+            "GatewayClass": ("gatewayclasses", gateway.gateway_class, gateway.refuse_class),
+            "Gateway": ("gateways", gateway.gateway, gateway.refuse_broken_gateway),
+            "HTTPRoute": ("httproutes", gateway.http_route, gateway.refuse_route),
+            "ReferenceGrant": "referencegrants",
         },
     ),
     *_kinds(
         "gateway.envoyproxy.io/v1alpha1",
         {
-            "EnvoyProxy": ("envoyproxies", None),
-            "Backend": ("backends", envoy.backend),
-            "BackendTrafficPolicy": ("backendtrafficpolicies", envoy.policy),
-            "ClientTrafficPolicy": ("clienttrafficpolicies", envoy.policy),
-            "SecurityPolicy": ("securitypolicies", envoy.policy),
-            "EnvoyExtensionPolicy": ("envoyextensionpolicies", envoy.policy),
+            "EnvoyProxy": "envoyproxies",
+            "Backend": ("backends", envoy.backend, envoy.refuse_backend),
+            "BackendTrafficPolicy": ("backendtrafficpolicies", envoy.policy, envoy.refuse_policy),
+            "ClientTrafficPolicy": ("clienttrafficpolicies", envoy.policy, envoy.refuse_policy),
+            "SecurityPolicy": ("securitypolicies", envoy.policy, envoy.refuse_policy),
+            "EnvoyExtensionPolicy": ("envoyextensionpolicies", envoy.policy, envoy.refuse_policy),
         },
     ),
     *_kinds(
         "aigateway.envoyproxy.io/v1beta1",
         {
-            "AIGatewayRoute": ("aigatewayroutes", ai_gateway.route),
-            "AIServiceBackend": ("aiservicebackends", ai_gateway.service_backend),
-            "BackendSecurityPolicy": ("backendsecuritypolicies", ai_gateway.security_policy),
+            "AIGatewayRoute": ("aigatewayroutes", ai_gateway.route, ai_gateway.refuse),
+            "AIServiceBackend": (
+                "aiservicebackends",
+                ai_gateway.service_backend,
+                ai_gateway.refuse,
+            ),
+            "BackendSecurityPolicy": (
+                "backendsecuritypolicies",
+                ai_gateway.security_policy,
+                ai_gateway.refuse,
+            ),
         },
     ),
     *_kinds(
         "keda.sh/v1alpha1",
         {
-            "ScaledObject": ("scaledobjects", keda.scaled_object),
-            "TriggerAuthentication": ("triggerauthentications", None),
-            "ClusterTriggerAuthentication": ("clustertriggerauthentications", None),
+            "ScaledObject": ("scaledobjects", keda.scaled_object, keda.refuse),
+            "TriggerAuthentication": "triggerauthentications",
+            "ClusterTriggerAuthentication": "clustertriggerauthentications",
         },
     ),
 )
 
-STANDIN_KINDS: Final = tuple(sorted(kind.kind for kind in KINDS if kind.evaluate is not None))
+STANDIN_KINDS: Final = tuple(sorted(kind.kind for kind in KINDS if kind.stand_in is not None))

@@ -103,18 +103,13 @@ class Runner:
             objects = Objects(items=dict(self._objects.items))
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         for kind in KINDS:
-            for obj in objects.all(kind.kind) if kind.evaluate else ():
+            for obj in objects.all(kind.kind) if kind.stand_in else ():
                 self._update(api, kind, obj, objects, now)
 
     def _update(self, api: Api, kind: Kind, obj: Object, objects: Objects, now: str) -> None:
-        assert kind.evaluate is not None
-        try:
-            wanted = kind.evaluate(obj, objects)
-        except (KeyError, TypeError, ValueError) as error:
-            # A permissive CRD lets any shape in: one odd object must not stop the others.
-            _note(f"{label(obj)} cannot be evaluated: {error!r}")
-            return
+        assert kind.stand_in is not None
         current = section(obj, "status")
+        wanted = kind.stand_in.status(obj, objects)
         if wanted is None:
             return
         status = stamped(wanted, current, now)
