@@ -18,7 +18,7 @@ SIDE_BY_SIDE = -n logical --maxprocesses 4 --dist loadfile
 # SANDBOX=1 plays AWS and every existing cluster, so that staging and prod run offline too.
 export SANDBOX ?=
 
-.PHONY: help setup toolchain up down preview render test bench bench-memory goldens plots check fmt format-check lint type fast lock clean
+.PHONY: help setup toolchain up down preview render test bench bench-memory goldens plots snapshots check fmt format-check lint type fast lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -64,6 +64,9 @@ goldens: setup ## ask the pinned engine itself, without a GPU (several GB; SAMPL
 
 plots: setup ## renew the tables and drawings of docs/memory-model.md
 	@$(BIN)/python -m benchmarks.plots
+
+snapshots: setup ## renew tests/snapshots: what every environment's program makes
+	@PYTHONPATH=.:tests/lab $(BIN)/python -m renew_snapshots
 
 fast: setup
 	@$(PYTEST) $(SIDE_BY_SIDE) -m "pure or mocks" -q
