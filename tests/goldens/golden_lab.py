@@ -17,6 +17,7 @@ from models.memory.kvcache import CachePlan, cache_plan
 from models.memory.refusals import refusals
 from models.memory.request import resolve
 from models.memory.weights import Rank, weight_bytes
+from tests.models.memory_data import scalars, step_floats
 
 VERSION = "0.33.0"
 
@@ -57,11 +58,16 @@ def request_of(model: str, golden: Golden, length: int) -> BudgetRequest:
 
 @dataclass
 class Score:
-    """How the pure model did: cases, relative errors of the weights, and what differs by kind."""
+    """How the pure model did: cases, errors of the weights, and what differs by kind.
+
+    `weights` are relative errors with the allocator's rounding, `beside` what the engine's tensors
+    have beside ours, in bytes, by each number of scales that attention layers may hold.
+    """
 
     cases: int = 0
     refused: int = 0
     weights: dict[str, float] = field(default_factory=dict[str, float])
+    beside: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     differing: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     def differ(self, kind: str, text: str) -> None:
@@ -91,8 +97,11 @@ def judge(model: str, golden: Golden, score: Score) -> None:
         dtype=None if resolved.dtype == request.architecture.dtype else resolved.dtype,
         batched_tokens=resolved.batched_tokens,
     )
-    said = weight_bytes(request.architecture, rank, "new").allocated
-    score.weights[name] = said / golden.weights.alloc_new_bytes - 1
+    said = weight_bytes(request.architecture, rank, "new")
+    score.weights[name] = said.allocated / golden.weights.alloc_new_bytes - 1
+    step = step_floats(request.architecture, golden.tensor, rank.batched_tokens, golden.attention)
+    rest = golden.weights.raw_bytes - said.raw - step
+    score.beside[name] = tuple(rest - each for each in scalars(request.architecture))
     for kind, text in _layout(golden, cache_plan(request, resolved)):
         score.differ(kind, f"{name}: {text}")
     for plan_length in sorted({plan.max_model_len for plan in golden.plans}):
@@ -114,7 +123,7 @@ def _layout(golden: Golden, plan: CachePlan) -> Iterator[tuple[str, str]]:
 
 def _plans(golden: Golden, length: int, plan: CachePlan) -> Iterator[tuple[str, str]]:
     need = golden.need_bytes[str(length)]
-    if abs(plan.need_bytes / need - 1) > 0.005:
+    if plan.need_bytes != need:
         yield "need", f"ours {plan.need_bytes}, engine {need}"
     for seen in golden.plans:
         if seen.max_model_len != length:
@@ -125,7 +134,7 @@ def _plans(golden: Golden, length: int, plan: CachePlan) -> Iterator[tuple[str, 
         blocks = plan.blocks(seen.kv_bytes)
         if blocks != seen.blocks:
             yield "blocks", f"ours {blocks}, engine {seen.blocks}"
-        if abs(plan.tokens(blocks) / (seen.tokens or 1) - 1) > 0.001:
+        if plan.tokens(blocks) != seen.tokens:
             yield "tokens", f"ours {plan.tokens(blocks)}, engine {seen.tokens}"
 
 
@@ -135,5 +144,5 @@ def _refusal(text: str, given: int, length: int, plan: CachePlan) -> Iterator[tu
     longest = re.search(r"maximum model length is (\d+)", text)
     if longest:
         said = plan.longest(given, length)
-        if abs(said / int(longest[1]) - 1) > 0.001:
+        if said != int(longest[1]):
             yield "longest", f"ours {said}, engine {longest[1]}"

@@ -1,6 +1,7 @@
 """The shared data that the memory model is held against; its absence is a failure, not a skip."""
 
 import json
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
@@ -23,6 +24,20 @@ CAPABILITIES: Final[dict[str, tuple[int, int]]] = {
 }
 
 Golden = dict[str, Any]
+
+SCALARS: Final = (16, 24, 32)
+"""Bytes per attention layer that no size of a model tells: 4 to 8 float32 scales of one number."""
+
+
+def scalars(found: Architecture) -> tuple[int, ...]:
+    """Return what the scales of a model's attention layers may take together, in bytes."""
+    layers = sum(len(cache.layers) for cache in found.caches if not cache.kind.is_state)
+    return tuple(each * layers for each in SCALARS)
+
+
+def step_floats(found: Architecture, tensor: int, step: int, attention: Iterable[str]) -> int:
+    """Return the float32 that FlashInfer keeps per token of a step and query head, in bytes."""
+    return 4 * step * (found.heads // tensor) if "FLASHINFER" in attention else 0
 
 
 def read(name: str) -> str:

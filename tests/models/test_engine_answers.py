@@ -37,6 +37,11 @@ ENGINE = [
 """Name, compute capability, ranks; bytes of rank 0 as allocated, of a pool block, of a request."""
 
 
+def _error(name: str) -> float:
+    """Return the share by which weights may differ: MiniMax's exceptions are not listed."""
+    return 0.001 if name == "nvidia/MiniMax-M2.5-NVFP4" else 0.00015
+
+
 @pytest.mark.parametrize(("name", "card", "tensor", "weights", "block", "need"), ENGINE)
 def test_weights_and_cache_are_the_engines(
     name: str, card: str, tensor: int, weights: int, block: int, need: int
@@ -54,6 +59,6 @@ def test_weights_and_cache_are_the_engines(
             ),
         )
     )
-    assert (taken.weights_gib or 0) * 2**30 == pytest.approx(weights, rel=0.001)
+    assert (taken.weights_gib or 0) * 2**30 == pytest.approx(weights, rel=_error(name))
     assert taken.plan.block_bytes == block
     assert taken.plan.need_bytes == need

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from models.architecture import architecture
 from models.architecture.registry import RECIPES
 from models.memory import Arguments, BudgetRequest, Card, Verdict, behaviour_of, budget
-from models.memory.measure import measure
+from models.memory.measure import Measure, measure
 from models.problems import ProblemsError
 
 pytestmark = pytest.mark.pure
@@ -36,6 +36,37 @@ FAMILIES = cast(
 CASES = [(family, answer) for family in FAMILIES for answer in family["answers"]]
 _FEW: JsonValue = [16384, 16384, 16384]
 FP8: dict[str, JsonValue] = {"quant_method": "fp8", "activation_scheme": "dynamic"}
+
+
+BESIDE = {
+    "apertus": 2048,
+    "bloom": 1536,
+    "falcon_h1": 6144,
+    "falcon_mamba": 1536,
+    "flex_olmo": 8704,
+    "gemma3n_e2b": 6144,
+    "gemma3n_text": 6144,
+    "glm": 8192,
+    "glm4": 8192,
+    "glm4_moe_lite": 257_100,
+    "gptj": 28_100,
+    "lfm2-1.2b": 32_768,
+    "lfm2-8b": 21_900,
+    "olmo2": 8704,
+    "olmo3": 8704,
+    "olmoe": 4096,
+    "phimoe": 2304,
+    "seed_oss": 8192,
+    "stablelm2": 12_544,
+}
+"""Bytes per layer by which the engine's answer differs, where it is more than 1 KiB: two small
+tensors as the allocator rounds them. The names are those of the families."""
+
+
+def _scales(taken: Measure) -> list[int]:
+    """Return the bytes of the scales of attention layers: four of one number, 512 bytes each."""
+    caches = taken.request.architecture.caches
+    return [4 * 512 * len(cache.layers) for cache in caches if not cache.kind.is_state]
 
 
 def _request(
@@ -69,9 +100,11 @@ def test_weights_and_cache_are_the_engines(
     asked = {"tensor": tensor, "max_num_batched_tokens": step, "enable_prefix_caching": caching}
     major, minor = family["capability"]
     taken = measure(_request(family["config"], (major, minor), **asked))
-    assert (taken.weights_gib or 0) * 2**30 == pytest.approx(weights, rel=0.001)
+    layers = taken.request.architecture.num_layers
+    beside = weights - (taken.weights_gib or 0) * 2**30 - sum(_scales(taken))
+    assert beside == pytest.approx(0, abs=BESIDE.get(family["name"], 1024) * layers)
     assert taken.plan.block_bytes == block
-    assert taken.plan.need_bytes == pytest.approx(need, rel=0.005)
+    assert taken.plan.need_bytes == need
 
 
 def test_each_family_has_a_recipe_of_its_own() -> None:
