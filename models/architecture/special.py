@@ -89,7 +89,8 @@ def layer_embeddings(draft: Draft, layers: Layers) -> None:
     """Add the embeddings that each layer has of its own (Gemma 3n and 4)."""
     fields = draft.fields
     per_layer = fields.size("hidden_size_per_layer_input")
-    vocab = fields.size("vocab_size_per_layer_input", "vocab_size")
+    # Asked one by one: a class default comes before the vocabulary of the whole model.
+    vocab = fields.optional("vocab_size_per_layer_input") or fields.size("vocab_size")
     width = per_layer * len(layers)
     draft.add(Part.EMBEDDING, "embed_tokens_per_layer", rows(vocab), width, shard=Shard.VOCABULARY)
     draft.add(

@@ -297,8 +297,8 @@ def test_more_stages_than_layers_are_as_many_as_layers() -> None:
 
 
 def test_a_window_of_a_pipeline_holds_a_batch_of_every_stage() -> None:
-    """`v1/engine/core.py` keeps as many batches in flight as there are stages, and one more where
-    batches overlap: three of 2,048 on two stages, two of them on one GPU.
+    """As many batches are in flight as there are stages, and one more since they overlap
+    (`config/vllm.py: max_concurrent_batches`): three of 2,048 tokens on two stages, two on one GPU.
 
     gemma 2 has 21 windows of 4,096 and 21 full layers, in groups of 21: 4095 + 6144 tokens are 640
     blocks of 16 and one more.
