@@ -1,9 +1,12 @@
 """Shares of a node, start-up times, volume sizes and packing."""
 
+from typing import Any
+
 import pytest
+from plans import catalogue, dev_plan
 
 from models.proofs import Demand, Supply, capacity_problems, unplaced
-from models.sizing import Shape, pod_resources, pods_per_node, volume_gib
+from models.sizing import Shape, pod_resources, pods_per_node, startup_seconds, volume_gib
 
 pytestmark = pytest.mark.pure
 
@@ -55,3 +58,54 @@ def test_the_capacity_problem_names_pool_figures_and_mend() -> None:
     assert "5 GPUs asked" in text
     assert "2 nodes of 2 GPUs" in text
     assert "raise the pool's max" in text
+
+
+@pytest.mark.parametrize(
+    ("weights_gib", "per_second", "seconds"),
+    [
+        # 2 x 16 / 0.5 + 120 = 184, in whole periods of 10.
+        (16.0, 0.5, 190),
+        # 2 x 15 / 0.5 + 120 = 180, which is whole already.
+        (15.0, 0.5, 180),
+        (15.0, 1.0, 150),
+        (0.0, 0.5, 120),
+        (0.001, 0.5, 130),
+    ],
+)
+def test_a_replica_may_read_at_half_the_bandwidth_before_it_answers(
+    weights_gib: float, per_second: float, seconds: int
+) -> None:
+    """Replicas that start together share the volume; a probe that kills them starts a loop."""
+    contract = catalogue().engines["0.33.0"].model_copy(
+        update={"load_gib_per_sec": per_second, "startup_overhead_sec": 120}
+    )
+    assert startup_seconds(round(weights_gib * 2**30), contract) == seconds
+
+
+def waits(replicas: int, most: int | None) -> tuple[int, int, int]:
+    """Return weight bytes, start-up and rollout of a model with so many replicas."""
+
+    def change(settings: dict[str, Any]) -> None:
+        settings["models"] = [{"model": "qwen3-8b", "pool": "gpu-l4-pool", "replicas": replicas}]
+        if most is not None:
+            settings["rollout"] = {"wait_max_sec": most}
+
+    (model,) = dev_plan(change).regions[0].models
+    return model.weight_bytes, model.startup_sec, model.rollout_sec
+
+
+def test_a_rollout_waits_for_one_replica_after_the_other() -> None:
+    """A StatefulSet starts the next pod when the one before is ready; five minutes go before."""
+    contract = catalogue().engines["0.33.0"]
+    weights, startup, rollout = waits(3, None)
+    plain = 2 * weights / 2**30 / contract.load_gib_per_sec + contract.startup_overhead_sec
+    assert startup - 10 < plain <= startup
+    assert startup % 10 == 0
+    assert rollout == 3 * startup + 300
+    assert waits(1, None)[2] == startup + 300
+
+
+def test_a_rollout_waits_no_longer_than_the_settings_say() -> None:
+    whole = waits(2, None)[2]
+    assert waits(2, whole - 1)[2] == whole - 1
+    assert waits(2, whole + 1)[2] == whole
