@@ -73,10 +73,10 @@ def _filled(free: int, many: int, size: int, placed: int) -> list[tuple[int, int
 def unplaced(demands: Sequence[Demand], supply: Supply) -> dict[str, int]:
     """Return by model how many replicas of a pool find no node at the maximum.
 
-    First-fit decreasing over GPUs. Replicas take GPUs of one node only, and their CPU and memory
-    are their GPUs' share of it (`models/sizing.py`), so GPUs are what binds.
+    First-fit decreasing over GPUs, by name among equals. Replicas take GPUs of one node only, and
+    their CPU and memory are their GPUs' share of it (`models/sizing.py`), so GPUs are what binds.
     """
-    largest = sorted(demands, key=lambda each: -each.gpus)
+    largest = sorted(demands, key=lambda each: (-each.gpus, each.model))
     fit = first_fit([(each.gpus, each.replicas) for each in largest], supply.gpus, supply.nodes)
     left: dict[str, int] = {}
     for demand, count in zip(largest, fit.left, strict=True):

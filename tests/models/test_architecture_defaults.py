@@ -152,7 +152,8 @@ def cached_by(found: Architecture, kind: CacheKind) -> set[int]:
 
 def test_jambas_layers_are_where_its_class_puts_them() -> None:
     """Attention in every eighth layer from the fourth on, experts in every second from the first
-    (`JambaConfig`: layers with n % period == offset)."""
+    (`JambaConfig`: layers with n % period == offset).
+    """
     found = architecture(configs()["tfdefault/Jamba"])
     assert cached_by(found, CacheKind.FULL) == {4, 12, 20, 28}
     assert layers_of(found, Part.EXPERTS) == set(range(1, 32, 2))

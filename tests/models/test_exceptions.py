@@ -22,7 +22,9 @@ EXCEPTION = RecordedException(
 PROBLEM = Problem(path="models[0]", rule="plan-margin", object="west/llama", message="m")
 
 
-@pytest.mark.parametrize(("today", "holds"), [(LAST - DAY, True), (LAST, True), (LAST + DAY, False)])
+@pytest.mark.parametrize(
+    ("today", "holds"), [(LAST - DAY, True), (LAST, True), (LAST + DAY, False)]
+)
 def test_an_exception_holds_on_its_last_day_and_not_on_the_next(
     today: datetime.date, holds: bool
 ) -> None:

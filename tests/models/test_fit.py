@@ -22,9 +22,7 @@ WHERE = Where(path="models[3]", subject="west/llama", model="llama", node_gpus=2
 
 def fitting(low: float | None, need: float | None = 2.0) -> Budget:
     """Return a budget that fits by its estimate of 4 GiB."""
-    return Budget(
-        verdict=Verdict.FITS, kv_cache_gib=4.0, kv_cache_gib_low=low, needed_kv_gib=need
-    )
+    return Budget(verdict=Verdict.FITS, kv_cache_gib=4.0, kv_cache_gib_low=low, needed_kv_gib=need)
 
 
 def only(problems: list[Problem]) -> Problem:

@@ -121,6 +121,7 @@ def test_the_bytes_saved_go_to_the_cache() -> None:
         {"enable_prefix_caching": False},
         {"attention_backend": "FLASHINFER"},
         {"language_model_only": True},
+        {"cpu_offload_gib": 1.0},
     ],
 )
 def test_other_questions_take_no_golden(changes: dict[str, Any]) -> None:

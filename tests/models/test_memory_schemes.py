@@ -5,6 +5,7 @@ Data, then scales and zero points as the engine allocates them (vLLM 0.33.0
 tensor, FP8 a float32 per tensor, output or block, AWQ and GPTQ 16-bit scales per group.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -44,6 +45,10 @@ PLAIN = (
 )
 
 
+Scale = Callable[[tuple[int, ...], int], float]
+"""Bytes beside the data, from a tensor's outputs and inputs."""
+
+
 def counted(section: dict[str, Any] | None, capability: tuple[int, int] = (9, 0)) -> int:
     """Return the raw bytes of one GPU."""
     config = CONFIG if section is None else {**CONFIG, "quantization_config": section}
@@ -51,7 +56,7 @@ def counted(section: dict[str, Any] | None, capability: tuple[int, int] = (9, 0)
     return weight_bytes(architecture(config), rank, "new").raw
 
 
-def by_hand(bits: float, scale: Any) -> int:
+def by_hand(bits: float, scale: Scale) -> int:
     """Return the bytes of all layers: data, and what `scale` says of outputs and inputs."""
     total = 0.0
     for outputs, inputs in LINEAR:
@@ -63,49 +68,49 @@ def test_without_a_quantisation_every_number_takes_two_bytes() -> None:
     assert counted(None) == by_hand(16, lambda outputs, inputs: 0)
 
 
-MODELOPT = {"quant_method": "modelopt", "exclude_modules": ["lm_head"]}
-FP8_BLOCK = {"quant_method": "fp8", "weight_block_size": [128, 128]}
+MODELOPT: dict[str, Any] = {"quant_method": "modelopt", "exclude_modules": ["lm_head"]}
+FP8_BLOCK: dict[str, Any] = {"quant_method": "fp8", "weight_block_size": [128, 128]}
+
+
+def per_32(outputs: tuple[int, ...], inputs: int) -> float:
+    return sum(outputs) * inputs // 32
+
+
+def per_16_and_tensor(outputs: tuple[int, ...], inputs: int) -> float:
+    return sum(outputs) * inputs // 16 + 4
+
+
+def float_per_tensor(outputs: tuple[int, ...], inputs: int) -> float:
+    return 4
+
+
+def float_per_output(outputs: tuple[int, ...], inputs: int) -> float:
+    return 4 * sum(outputs)
+
+
+def float_per_block(outputs: tuple[int, ...], inputs: int) -> float:
+    return 4 * sum(-(-each // 128) for each in outputs) * (inputs // 128)
+
+
+def float_per_64(outputs: tuple[int, ...], inputs: int) -> float:
+    return 4 * sum(outputs) * inputs // 64
 
 
 @pytest.mark.parametrize(
     ("section", "bits", "scale"),
     [
-        (
-            {**MODELOPT, "quant_algo": "MXFP8"},
-            8,
-            lambda outputs, inputs: sum(outputs) * inputs // 32,
-        ),
-        (
-            {**MODELOPT, "quant_algo": "NVFP4"},
-            4,
-            lambda outputs, inputs: sum(outputs) * inputs // 16 + 4,
-        ),
-        ({**MODELOPT, "quant_algo": "FP8"}, 8, lambda outputs, inputs: 4),
-        ({"quant_method": "fp8"}, 8, lambda outputs, inputs: 4),
-        (
-            FP8_BLOCK,
-            8,
-            lambda outputs, inputs: 4 * sum(-(-each // 128) for each in outputs) * (inputs // 128),
-        ),
-        (
-            {**MODELOPT, "quant_algo": "FP8_PER_CHANNEL_PER_TOKEN"},
-            8,
-            lambda outputs, inputs: 4 * sum(outputs),
-        ),
-        ({"quant_method": "fbgemm_fp8"}, 8, lambda outputs, inputs: 4 * sum(outputs)),
-        (
-            {"quant_method": "bitsandbytes", "load_in_4bit": True},
-            4,
-            lambda outputs, inputs: 4 * sum(outputs) * inputs // 64,
-        ),
-        (
-            {"quant_method": "bitsandbytes", "load_in_8bit": True},
-            8,
-            lambda outputs, inputs: 4 * sum(outputs),
-        ),
+        ({**MODELOPT, "quant_algo": "MXFP8"}, 8, per_32),
+        ({**MODELOPT, "quant_algo": "NVFP4"}, 4, per_16_and_tensor),
+        ({**MODELOPT, "quant_algo": "FP8"}, 8, float_per_tensor),
+        ({"quant_method": "fp8"}, 8, float_per_tensor),
+        (FP8_BLOCK, 8, float_per_block),
+        ({**MODELOPT, "quant_algo": "FP8_PER_CHANNEL_PER_TOKEN"}, 8, float_per_output),
+        ({"quant_method": "fbgemm_fp8"}, 8, float_per_output),
+        ({"quant_method": "bitsandbytes", "load_in_4bit": True}, 4, float_per_64),
+        ({"quant_method": "bitsandbytes", "load_in_8bit": True}, 8, float_per_output),
     ],
 )
-def test_scales_beside_the_data(section: dict[str, Any], bits: int, scale: Any) -> None:
+def test_scales_beside_the_data(section: dict[str, Any], bits: int, scale: Scale) -> None:
     assert counted(section) == by_hand(bits, scale)
 
 
@@ -141,7 +146,7 @@ def test_marlin_has_16_bit_scales_of_every_output_before_fp8_cards(
 ) -> None:
     section = {"quant_method": "fp8"}
     assert counted(section, capability) == by_hand(8, lambda outs, ins: 2 * sum(outs))
-    assert counted(section, (8, 9)) == by_hand(8, lambda outs, ins: 4)
+    assert counted(section, (8, 9)) == by_hand(8, float_per_tensor)
 
 
 def test_blocks_go_to_marlin_on_ada_and_before() -> None:
@@ -155,7 +160,7 @@ def test_what_a_list_leaves_out_keeps_16_bit() -> None:
     """The head is not quantised where nothing says so; a module that is ignored neither."""
     section = {**MODELOPT, "quant_algo": "MXFP8", "exclude_modules": ["*down_proj", "lm_head"]}
     down = INNER * HIDDEN
-    whole = by_hand(8, lambda outputs, inputs: sum(outputs) * inputs // 32)
+    whole = by_hand(8, per_32)
     assert counted(section) == whole + LAYERS * (2 * down - down - down // 32)
 
 

@@ -76,8 +76,10 @@ def test_a_replica_may_read_at_half_the_bandwidth_before_it_answers(
     weights_gib: float, per_second: float, seconds: int
 ) -> None:
     """Replicas that start together share the volume; a probe that kills them starts a loop."""
-    contract = catalogue().engines["0.33.0"].model_copy(
-        update={"load_gib_per_sec": per_second, "startup_overhead_sec": 120}
+    contract = (
+        catalogue()
+        .engines["0.33.0"]
+        .model_copy(update={"load_gib_per_sec": per_second, "startup_overhead_sec": 120})
     )
     assert startup_seconds(round(weights_gib * 2**30), contract) == seconds
 
