@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from models.architecture import CacheKind, architecture
+from models.architecture import CacheKind, Part, architecture
 from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behaviour_of, budget
 from models.memory.kernels import refined_block
 from models.memory.pages import Page, Serving, blocks_per_request
@@ -229,7 +229,7 @@ def test_a_tied_embedding_is_on_the_first_and_on_the_last_stage() -> None:
     """
     found = architecture(configs()["Qwen/Qwen3-0.6B"])
     stages = [weight_bytes(found, Rank(pipeline=4, stage=each), "new") for each in range(4)]
-    held = [dict(stage.by_part).get("embedding", 0) for stage in stages]
+    held = [stage.by_part.get(Part.EMBEDDING, 0) for stage in stages]
     assert held == [298 * MIB, 0, 0, 298 * MIB]
 
 
@@ -237,15 +237,15 @@ def test_an_untied_embedding_is_on_the_first_stage_and_the_head_on_the_last() ->
     """128,256 x 4,096 x 2 bytes are 1,002 MiB."""
     found = architecture(configs()[LLAMA_8B])
     stages = [weight_bytes(found, Rank(pipeline=4, stage=each), "new") for each in range(4)]
-    assert [dict(stage.by_part).get("embedding", 0) for stage in stages] == [1002 * MIB, 0, 0, 0]
-    assert [dict(stage.by_part).get("head", 0) for stage in stages] == [0, 0, 0, 1002 * MIB]
+    assert [stage.by_part.get(Part.EMBEDDING, 0) for stage in stages] == [1002 * MIB, 0, 0, 0]
+    assert [stage.by_part.get(Part.HEAD, 0) for stage in stages] == [0, 0, 0, 1002 * MIB]
 
 
 def test_a_tower_is_on_the_first_stage() -> None:
     found = architecture(configs()["google/gemma-3-27b-it"])
     stages = [weight_bytes(found, Rank(pipeline=2, stage=each), "new") for each in range(2)]
-    assert dict(stages[0].by_part)["vision"] > 0
-    assert "vision" not in stages[1].by_part
+    assert stages[0].by_part[Part.VISION] > 0
+    assert Part.VISION not in stages[1].by_part
 
 
 def test_stages_together_hold_what_one_gpu_holds() -> None:

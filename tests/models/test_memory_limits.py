@@ -62,11 +62,11 @@ def test_before_0_20_graphs_take_the_room_of_the_activation_peak() -> None:
 
 def test_before_0_20_graphs_that_find_no_room_refuse_the_start() -> None:
     """Two sequences and steps of 64 tokens: the peak is smaller than the graphs."""
-    small = {"max_num_seqs": 2, "max_num_batched_tokens": 64}
+    small: dict[str, Any] = {"max_num_seqs": 2, "max_num_batched_tokens": 64}
     found = ask("0.18.0", 0.0, **small)
     graphs, peak = found.cuda_graph_gib or 0.0, found.activation_gib or 0.0
     assert graphs > peak
-    assert found.rules == ("cuda-graphs",)
+    assert list(found.rules) == ["cuda-graphs"]
     assert found.remedies[0].settings == {"enforce_eager": True}
     enough = ask("0.18.0", graphs - peak + 0.01, **small)
     assert enough.verdict is Verdict.FITS
@@ -98,12 +98,17 @@ AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}
 
 def test_weights_in_16_bit_are_offered_to_be_quantised_and_others_are_not() -> None:
     """Online quantisation of a checkpoint that states its own is refused by the engine."""
-    tight = {"memory": 12.0, "max_model_len": 2048, "max_num_seqs": 4, "enforce_eager": True}
+    tight: dict[str, Any] = {
+        "memory": 12.0,
+        "max_model_len": 2048,
+        "max_num_seqs": 4,
+        "enforce_eager": True,
+    }
     plain = ask("0.33.0", 0.6, **tight)
     assert plain.verdict is Verdict.CANNOT_START
     assert "quantization" in offered(plain)
     stated = {**configs()[LLAMA_8B], "torch_dtype": "float16", "quantization_config": AWQ}
-    small = {**tight, "memory": 5.5}
+    small: dict[str, Any] = {**tight, "memory": 5.5}
     refused = ask("0.33.0", 0.6, config=stated, **small)
     assert refused.verdict is Verdict.CANNOT_START
     assert "quantization" not in offered(refused)
@@ -112,7 +117,7 @@ def test_weights_in_16_bit_are_offered_to_be_quantised_and_others_are_not() -> N
 def test_five_remedies_at_the_most_and_the_shorter_length_first() -> None:
     found = ask("0.33.0", 1.0, memory=24.0, max_model_len=131072)
     assert found.verdict is Verdict.CANNOT_SERVE
-    assert len(found.remedies) <= 5
+    assert len(found.remedies) in range(1, 6)
     length = found.remedies[0].settings["max_model_len"]
     assert length == (found.longest_model_len or 0) // 256 * 256
 
@@ -120,7 +125,7 @@ def test_five_remedies_at_the_most_and_the_shorter_length_first() -> None:
 def test_each_running_sequence_needs_a_block_of_its_state() -> None:
     """As many blocks as sequences start; one less refuses, and eager mode does not check it."""
     config = configs()["nvidia/Nemotron-H-56B-Base-8K"]
-    asked = {
+    asked: dict[str, Any] = {
         "config": config,
         "memory": 141.0,
         "max_model_len": 8192,
