@@ -4,7 +4,7 @@ Memory is what CUDA reports on the card (GiB), not what the data sheet prints: a
 79.2 GiB, a "24 GB" L4 22.2 GiB. vLLM's budget starts from that number.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt
 
@@ -23,6 +23,7 @@ class InstanceType(Model):
     """A machine type of a cloud: `gpus` is 0 for a CPU machine; `memory_gib` is host memory.
 
     `efa` is how many EFA interfaces it takes, one a network card; 0 where it has none.
+    `architecture` is its processor's, by EC2's name.
     """
 
     name: str
@@ -30,6 +31,7 @@ class InstanceType(Model):
     vcpus: PositiveInt
     memory_gib: PositiveFloat
     efa: Annotated[int, Field(ge=0)] = 0
+    architecture: Literal["x86_64", "arm64"] = "x86_64"
 
 
 class MigProfile(Model):

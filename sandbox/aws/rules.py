@@ -3,7 +3,8 @@
 Every list is read from the Terraform provider that pulumi-aws wraps (`source`, a path in
 hashicorp/terraform-provider-aws) or its documentation. A property that the stand-in acts on without
 such a source stands in `unverified`, which docs/stand-in.md prints; one that stands in no list is
-refused when it is given, since nothing here would act on it.
+refused when it is given, since nothing here would act on it. Entries are single values: of an
+object each part that is acted on has its own, so that no other part of it slips through.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,10 @@ class Rules:
     `alternatives`: going from one of them to another makes a new resource. `recomputed`: outputs
     that an update changes. `whole`: maps that a refresh takes as they are, so that a key that
     somebody added is drift. `tagged`: whether the type has tags.
+
+    Whatever is accepted is read back as it was given, except `unread`: values that no API tells, or
+    that moto drops, each with what they do. `inert`: values that are accepted and change nothing
+    that a cluster here would show, each with the reason. docs/stand-in.md prints both.
     """
 
     source: str
@@ -39,13 +44,23 @@ class Rules:
     recomputed: tuple[str, ...] = ()
     whole: tuple[str, ...] = ("tags", "tagsAll")
     tagged: bool = True
+    unread: Mapping[str, str] = field(default_factory=dict[str, str])
+    inert: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Return every value that is accepted."""
+        return (*self.replace, *self.update, *self.unverified)
+
+    def accepts(self, path: str) -> bool:
+        """Tell whether a single value, by its whole path, may be given."""
+        return path in self.known or path == "region" or (path == "tags" and self.tagged)
 
     def acts_on(self, name: str) -> bool:
         """Tell whether a property, or a part of it, stands in one of the lists."""
         if name == "region" or (name in ("tags", "tagsAll") and self.tagged):
             return True
-        known = (*self.replace, *self.update, *self.unverified)
-        return any(each == name or each.startswith(f"{name}.") for each in known)
+        return any(each == name or each.startswith(f"{name}.") for each in self.known)
 
     def replaces(self, path: str) -> bool:
         """Tell whether a change of `path` (without indices) makes a new resource.
@@ -54,9 +69,7 @@ class Rules:
         """
         if path == "region" or path.startswith("region."):
             return True
-        hits = [
-            each for each in (*self.replace, *self.update, *self.unverified) if _under(path, each)
-        ]
+        hits = [each for each in self.known if _under(path, each)]
         return bool(hits) and max(hits, key=len) in self.replace
 
 

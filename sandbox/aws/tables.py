@@ -1,7 +1,7 @@
 """The tables of docs/stand-in.md, made from the types: `python -m sandbox.aws.tables`."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,8 @@ END: Final = "<!-- end of what was made -->"
 
 def text() -> str:
     """Return what stands between the marks."""
-    parts = [*_types(), "", *_unverified(), "", *_own(), "", *_invokes()]
+    accounted = [*_unread(), "", *_inert()]
+    parts = [*_types(), "", *_unverified(), "", *accounted, "", *_own(), "", *_invokes()]
     return "\n".join(["", *parts, ""])
 
 
@@ -46,6 +47,31 @@ def _unverified() -> Iterator[str]:
     for kind in _sorted():
         if kind.rules.unverified:
             yield f"| `{kind.sdk}` | {_names(kind.rules.unverified)} |"
+
+
+def _unread() -> Iterator[str]:
+    yield "### Accepted and not read back"
+    yield ""
+    yield "A refresh cannot tell that these differ: no API tells them, or moto drops them."
+    yield ""
+    yield "| type | property | what it does |"
+    yield "|---|---|---|"
+    yield from _reasons({kind.sdk: kind.rules.unread for kind in _sorted()})
+
+
+def _inert() -> Iterator[str]:
+    yield "### Accepted, and without an effect on a cluster here"
+    yield ""
+    yield "| type | property | why |"
+    yield "|---|---|---|"
+    yield from _reasons({kind.sdk: kind.rules.inert for kind in _sorted()})
+
+
+def _reasons(by_type: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    for sdk, reasons in by_type.items():
+        for reason in dict.fromkeys(reasons.values()):
+            same = tuple(path for path, text in reasons.items() if text == reason)
+            yield f"| `{sdk}` | {_names(same)} | {reason} |"
 
 
 def _own() -> Iterator[str]:

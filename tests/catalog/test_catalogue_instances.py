@@ -37,6 +37,7 @@ def test_a_machine_is_as_ec2_describes_it(ec2: dict[str, Any], name: str) -> Non
     ours, theirs = CATALOGUE.instance_types[name], ec2[name]
     assert ours.vcpus == theirs["VCpuInfo"]["DefaultVCpus"]
     assert ours.memory_gib == theirs["MemoryInfo"]["SizeInMiB"] / MIB_PER_GIB
+    assert [ours.architecture] == theirs["ProcessorInfo"]["SupportedArchitectures"]
     gpus = theirs.get("GpuInfo", {}).get("Gpus", [])
     assert ours.gpus == sum(gpu["Count"] for gpu in gpus)
     network = theirs["NetworkInfo"]

@@ -121,7 +121,9 @@ def test_what_is_not_known_yet_fits_everywhere(schemas: Mapping[str, TypeSchema]
 
 def test_a_property_that_nothing_acts_on_is_refused(schemas: Mapping[str, TypeSchema]) -> None:
     given = {**GROUP, "remoteAccess": {"ec2SshKey": "mine"}}
-    assert "does not act on this property" in refused(schemas, NODES, given)["remoteAccess"]
+    assert (
+        "does not act on this property" in refused(schemas, NODES, given)["remoteAccess.ec2SshKey"]
+    )
 
 
 def test_values_that_aws_does_not_know_are_refused(schemas: Mapping[str, TypeSchema]) -> None:

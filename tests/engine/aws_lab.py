@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
+from aws_in_process import ACCOUNT, REGION
+
 from sandbox import toolchain
 from sandbox.aws import registry
 from sandbox.aws.api import Aws
@@ -20,8 +22,6 @@ from sandbox.kube import Object, from_kubeconfig
 from sandbox.paths import PROJECT_ROOT
 from sandbox.workspace import Workspace
 
-ACCOUNT: Final = "111122223333"
-REGION: Final = "us-east-1"
 PROGRAM: Final = """
 import json
 import os

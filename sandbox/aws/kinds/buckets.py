@@ -81,6 +81,7 @@ BUCKET: Final = Kind(
         source="website/docs/r/s3_bucket.html.markdown",
         replace=("bucket",),
         update=("forceDestroy",),
+        unread={"forceDestroy": "a delete empties the bucket first"},
         defaults={"forceDestroy": False},
         name="bucket",
         name_limit=63,
@@ -286,7 +287,7 @@ PARTS: Final = (
             source="internal/service/s3/bucket_versioning.go",
             replace=("bucket",),
             update=("versioningConfiguration.status",),
-            enums={"versioningConfiguration.status": ("Enabled", "Suspended", "Disabled")},
+            enums={"versioningConfiguration.status": ("Enabled", "Suspended")},
             tagged=False,
         ),
         _put_versioning,
@@ -298,7 +299,11 @@ PARTS: Final = (
         Rules(
             source="internal/service/s3/bucket_server_side_encryption_configuration.go",
             replace=("bucket",),
-            update=("rules",),
+            update=(
+                "rules.applyServerSideEncryptionByDefault.kmsMasterKeyId",
+                "rules.applyServerSideEncryptionByDefault.sseAlgorithm",
+                "rules.bucketKeyEnabled",
+            ),
             sets=("rules",),
             enums={
                 "rules.applyServerSideEncryptionByDefault.sseAlgorithm": (
@@ -331,7 +336,7 @@ PARTS: Final = (
         Rules(
             source="internal/service/s3/bucket_ownership_controls.go",
             replace=("bucket",),
-            update=("rule",),
+            update=("rule.objectOwnership",),
             enums={
                 "rule.objectOwnership": (
                     "BucketOwnerEnforced",
@@ -363,7 +368,14 @@ PARTS: Final = (
         Rules(
             source="internal/service/s3/bucket_lifecycle_configuration.go",
             replace=("bucket",),
-            update=("rules",),
+            update=(
+                "rules.abortIncompleteMultipartUpload.daysAfterInitiation",
+                "rules.expiration.days",
+                "rules.filter.prefix",
+                "rules.id",
+                "rules.noncurrentVersionExpiration.noncurrentDays",
+                "rules.status",
+            ),
             enums={"rules.status": ("Enabled", "Disabled")},
             tagged=False,
         ),

@@ -86,7 +86,7 @@ RECORD: Final = Kind(
     rules=Rules(
         source="internal/service/route53/record.go",
         replace=("name", "zoneId"),
-        update=("latencyRoutingPolicies", "records", "setIdentifier", "ttl", "type"),
+        update=("latencyRoutingPolicies.region", "records", "setIdentifier", "ttl", "type"),
         sets=("records",),
         tagged=False,
     ),

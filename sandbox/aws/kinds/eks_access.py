@@ -1,14 +1,31 @@
 """EKS add-ons, access entries, access policies and pod identities."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
+from models.problems import Problem, shown
 from sandbox.aws.api import Aws
 from sandbox.aws.kind import Kind
 from sandbox.aws.kinds.eks_cluster import GONE, settle_tags
+from sandbox.aws.kinds.eks_values import ACCESS_POLICIES, ADD_ON_VERSION, ADD_ONS
 from sandbox.aws.kinds.iam import require_role
 from sandbox.aws.kinds.tools import chosen, unless_gone, wanted_tags
 from sandbox.aws.rules import Rules
-from sandbox.aws.values import Props, items
+from sandbox.aws.values import UNKNOWN, Props, items
+
+_NO_RIGHTS: Final = "whoever asks gets the administrator's token"
+
+
+def check_addon(inputs: Props) -> Iterator[Problem]:
+    """Find versions that are none of AWS's; whether AWS offers this one is not known here."""
+    version = inputs.get("addonVersion")
+    if version not in (None, UNKNOWN) and not ADD_ON_VERSION.fullmatch(str(version)):
+        yield Problem(
+            path="addonVersion",
+            message="not a version of an add-on as AWS writes them",
+            value=shown(version),
+            allowed="such as v1.20.4-eksbuild.2",
+        )
 
 
 def _create_addon(aws: Aws, inputs: Props) -> str:
@@ -224,13 +241,25 @@ ADDON: Final = Kind(
         update=(
             "addonVersion",
             "configurationValues",
-            "preserve",
             "resolveConflictsOnCreate",
             "resolveConflictsOnUpdate",
             "serviceAccountRoleArn",
         ),
         documents=("configurationValues",),
+        unread=dict.fromkeys(
+            ("resolveConflictsOnCreate", "resolveConflictsOnUpdate"), "nothing: no API tells it"
+        ),
+        inert=dict.fromkeys(
+            (
+                "addonVersion",
+                "configurationValues",
+                "resolveConflictsOnCreate",
+                "resolveConflictsOnUpdate",
+            ),
+            "nothing of an add-on runs here; of a version only its form is looked at",
+        ),
         enums={
+            "addonName": ADD_ONS,
             "resolveConflictsOnCreate": ("NONE", "OVERWRITE"),
             "resolveConflictsOnUpdate": ("NONE", "OVERWRITE", "PRESERVE"),
         },
@@ -239,6 +268,7 @@ ADDON: Final = Kind(
     update=_update_addon,
     read=_read_addon,
     delete=_delete_addon,
+    check=check_addon,
 )
 ACCESS_ENTRY: Final = Kind(
     type="aws:eks/accessEntry:AccessEntry",
@@ -248,6 +278,7 @@ ACCESS_ENTRY: Final = Kind(
         replace=("clusterName", "principalArn", "type"),
         update=("kubernetesGroups", "userName"),
         sets=("kubernetesGroups",),
+        inert=dict.fromkeys(("kubernetesGroups", "type", "userName"), _NO_RIGHTS),
         defaults={"type": "STANDARD"},
         enums={
             "type": ("STANDARD", "EC2_LINUX", "EC2_WINDOWS", "FARGATE_LINUX", "EC2", "HYBRID_LINUX")
@@ -263,9 +294,19 @@ ACCESS_POLICY_ASSOCIATION: Final = Kind(
     sdk="eks.AccessPolicyAssociation",
     rules=Rules(
         source="internal/service/eks/access_policy_association.go",
-        replace=("accessScope", "clusterName", "policyArn", "principalArn"),
+        replace=(
+            "accessScope.type",
+            "accessScope.namespaces",
+            "clusterName",
+            "policyArn",
+            "principalArn",
+        ),
         sets=("accessScope.namespaces",),
-        enums={"accessScope.type": ("cluster", "namespace")},
+        inert=dict.fromkeys(("accessScope.namespaces", "accessScope.type"), _NO_RIGHTS),
+        enums={
+            "accessScope.type": ("cluster", "namespace"),
+            "policyArn": tuple(sorted(ACCESS_POLICIES)),
+        },
         tagged=False,
     ),
     create=_associate,

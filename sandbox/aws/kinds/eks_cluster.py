@@ -261,11 +261,16 @@ CLUSTER: Final = Kind(
         update=(
             "accessConfig.authenticationMode",
             "enabledClusterLogTypes",
-            "encryptionConfig",
-            "upgradePolicy",
+            "encryptionConfig.provider.keyArn",
+            "encryptionConfig.resources",
+            "upgradePolicy.supportType",
             "version",
-            "vpcConfig",
-            "zonalShiftConfig",
+            "vpcConfig.endpointPrivateAccess",
+            "vpcConfig.endpointPublicAccess",
+            "vpcConfig.publicAccessCidrs",
+            "vpcConfig.securityGroupIds",
+            "vpcConfig.subnetIds",
+            "zonalShiftConfig.enabled",
         ),
         unverified=("deletionProtection",),
         sets=(
@@ -276,12 +281,34 @@ CLUSTER: Final = Kind(
             "vpcConfig.publicAccessCidrs",
         ),
         defaults={"bootstrapSelfManagedAddons": True},
+        unread={"bootstrapSelfManagedAddons": "nothing: no API tells it"},
+        inert={
+            "accessConfig.bootstrapClusterCreatorAdminPermissions": (
+                "whoever asks gets the administrator's token"
+            ),
+            "bootstrapSelfManagedAddons": "nothing of an add-on runs here",
+            "enabledClusterLogTypes": "the control plane's logs stay with the sandbox",
+            "encryptionConfig.resources": "the key must exist, and encrypts nothing",
+            "kubernetesNetworkConfig.ipFamily": "there is one choice",
+            "kubernetesNetworkConfig.serviceIpv4Cidr": "every sandbox has the same range",
+            "upgradePolicy.supportType": "nothing is billed, and no support ends",
+            **dict.fromkeys(
+                (
+                    "vpcConfig.endpointPrivateAccess",
+                    "vpcConfig.endpointPublicAccess",
+                    "vpcConfig.publicAccessCidrs",
+                ),
+                "the endpoint is on the loopback address",
+            ),
+            "zonalShiftConfig.enabled": "no traffic flows that could be shifted",
+        },
         enums={
             "enabledClusterLogTypes": _LOGS,
             "accessConfig.authenticationMode": ("API", "API_AND_CONFIG_MAP", "CONFIG_MAP"),
             "upgradePolicy.supportType": ("STANDARD", "EXTENDED"),
             "encryptionConfig.resources": ("secrets",),
-            "kubernetesNetworkConfig.ipFamily": ("ipv4", "ipv6"),
+            # The control plane here has no other family.
+            "kubernetesNetworkConfig.ipFamily": ("ipv4",),
         },
         name="name",
         name_limit=100,

@@ -9,9 +9,10 @@ from sandbox.aws.api import Aws
 from sandbox.aws.errors import AwsError, InitError
 from sandbox.aws.kind import Kind
 from sandbox.aws.kinds.eks_cluster import GONE, settle_tags
+from sandbox.aws.kinds.eks_values import IMAGES
 from sandbox.aws.kinds.eks_versions import VERSIONS
 from sandbox.aws.kinds.iam import require_role
-from sandbox.aws.kinds.machines import IMAGES, Machines, instance_types, nodes
+from sandbox.aws.kinds.machines import Machines, instance_types, nodes
 from sandbox.aws.kinds.scaling import delete_group, make_group, resize_group
 from sandbox.aws.kinds.tools import chosen, one, wanted_tags
 from sandbox.aws.rules import Rules
@@ -39,8 +40,21 @@ _SIZES: Final = ("minSize", "maxSize", "desiredSize")
 
 def check(inputs: Props) -> Iterator[Problem]:
     """Find machine types and versions that nobody here knows, and sizes that make no sense."""
+    yield from _kinds(inputs)
+    yield from _numbers(inputs)
+
+
+def _kinds(inputs: Props) -> Iterator[Problem]:
     known = instance_types()
-    for index, each in enumerate(inputs.get("instanceTypes") or ()):
+    given = inputs.get("instanceTypes") or ()
+    if given != UNKNOWN and len(given) > 1:
+        yield Problem(
+            path="instanceTypes",
+            message="a node group here has machines of one type",
+            value=shown(given),
+            mend="give one type; of several AWS would choose one by what is there",
+        )
+    for index, each in enumerate(() if given == UNKNOWN else given):
         if each not in (UNKNOWN, *known):
             yield Problem(
                 path=f"instanceTypes[{index}]",
@@ -49,6 +63,13 @@ def check(inputs: Props) -> Iterator[Problem]:
                 allowed=", ".join(sorted(known)),
                 mend="add it to catalog/accelerators.yaml or catalog/instances.yaml",
             )
+        elif each != UNKNOWN and not _fits(each, str(inputs.get("amiType") or "CUSTOM")):
+            yield Problem(
+                path="amiType",
+                message=f"{each} has another processor than this image is for",
+                value=shown(inputs["amiType"]),
+                allowed=", ".join(name for name in IMAGES if _fits(each, name)),
+            )
     if inputs.get("version") not in (None, UNKNOWN, *VERSIONS):
         yield Problem(
             path="version",
@@ -56,6 +77,9 @@ def check(inputs: Props) -> Iterator[Problem]:
             value=shown(inputs["version"]),
             allowed=", ".join(VERSIONS),
         )
+
+
+def _numbers(inputs: Props) -> Iterator[Problem]:
     sizes = inputs["scalingConfig"]
     if sizes != UNKNOWN and UNKNOWN not in (found := [sizes[each] for each in _SIZES]):
         least, most, now = found
@@ -129,19 +153,42 @@ def _machines(aws: Aws, inputs: Props) -> Machines:
         message = f"The following supplied instance types do not exist: [{kinds[0]}]"
         raise AwsError("CreateNodegroup", "InvalidParameterException", message)
     volumes = [each.get("Ebs", {}) for each in template.get("BlockDeviceMappings", [])]
+    image = str(inputs.get("amiType") or _default_image(str(kinds[0]), template))
+    _require_architecture(str(kinds[0]), image)
     disk = max((int(each.get("VolumeSize", 0)) for each in volumes), default=0)
     return Machines(
         group=str(inputs["nodeGroupName"]),
         region=aws.region,
         zones=tuple(sorted({_zone(aws, each) for each in inputs["subnetIds"]})),
         instance_type=str(kinds[0]),
-        image=str(inputs.get("amiType") or "AL2023_x86_64_STANDARD"),
+        image=image,
         capacity=str(inputs.get("capacityType") or "ON_DEMAND"),
         disk_gib=disk or int(inputs.get("diskSize") or 20),
         count=int(inputs["scalingConfig"]["maxSize"]),
         labels=dict(inputs.get("labels") or {}),
         taints=tuple(inputs.get("taints") or ()),
     )
+
+
+def _default_image(machine: str, template: Props) -> str:
+    """Return the image type where none is given (CreateNodegroup, amiType: AL2023 by machine)."""
+    if template.get("ImageId"):
+        return "CUSTOM"
+    arm = instance_types()[machine].architecture == "arm64"
+    return "AL2023_ARM_64_STANDARD" if arm else "AL2023_x86_64_STANDARD"
+
+
+def _require_architecture(machine: str, image: str) -> None:
+    """Raise what EKS says of an image that the machine cannot start."""
+    if not _fits(machine, image):
+        message = f"[{machine}] is not a valid instance type for requested amiType {image}"
+        raise AwsError("CreateNodegroup", "InvalidParameterException", message)
+
+
+def _fits(machine: str, image: str) -> bool:
+    """Tell whether a machine can start an image; of one that nobody knows here, it may."""
+    wanted = IMAGES[image].architecture if image in IMAGES else None
+    return wanted in (None, instance_types()[machine].architecture)
 
 
 def _zone(aws: Aws, subnet: str) -> str:
@@ -193,6 +240,7 @@ def _read(aws: Aws, identity: str, _: Props) -> Props | None:
         }
         or None,
         "nodeGroupName": found["nodegroupName"],
+        "nodeRepairConfig": found.get("nodeRepairConfig"),
         "nodeRoleArn": found["nodeRole"],
         "releaseVersion": found["releaseVersion"],
         "resources": [
@@ -280,8 +328,12 @@ NODE_GROUP: Final = Kind(
             "launchTemplate.version",
             "nodeRepairConfig.enabled",
             "releaseVersion",
-            "scalingConfig",
-            "taints",
+            "scalingConfig.desiredSize",
+            "scalingConfig.maxSize",
+            "scalingConfig.minSize",
+            "taints.effect",
+            "taints.key",
+            "taints.value",
             "updateConfig.maxUnavailable",
             "updateConfig.maxUnavailablePercentage",
             "version",
@@ -289,6 +341,19 @@ NODE_GROUP: Final = Kind(
         unverified=("updateConfig.updateStrategy",),
         sets=("subnetIds", "taints"),
         whole=("tags", "tagsAll", "labels"),
+        inert={
+            "nodeRepairConfig.enabled": "no node breaks of itself",
+            "releaseVersion": "every image is the same here",
+            "scalingConfig.minSize": "nodes are at the group's maximum",
+            **dict.fromkeys(
+                (
+                    "updateConfig.maxUnavailable",
+                    "updateConfig.maxUnavailablePercentage",
+                    "updateConfig.updateStrategy",
+                ),
+                "an update takes no time",
+            ),
+        },
         enums={
             "amiType": tuple(IMAGES),
             "capacityType": ("ON_DEMAND", "SPOT", "CAPACITY_BLOCK"),

@@ -223,6 +223,7 @@ ROLE: Final = Kind(
             "forceDetachPolicies",
         ),
         documents=("assumeRolePolicy",),
+        unread={"forceDetachPolicies": "a delete detaches every policy first"},
         defaults={"path": "/", "maxSessionDuration": 3600, "forceDetachPolicies": False},
         name="name",
         name_limit=64,

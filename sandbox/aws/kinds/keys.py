@@ -123,6 +123,7 @@ KEY: Final = Kind(
         replace=("keyUsage",),
         update=("deletionWindowInDays", "description", "enableKeyRotation", "policy"),
         documents=("policy",),
+        unread={"deletionWindowInDays": "so many days later a deleted key is gone"},
         defaults={"enableKeyRotation": False},
         enums={"keyUsage": ("ENCRYPT_DECRYPT", "SIGN_VERIFY", "GENERATE_VERIFY_MAC")},
     ),

@@ -10,23 +10,9 @@ from catalog.loader import load
 from models.accelerators import Accelerator, InstanceType
 from sandbox.aws import faults
 from sandbox.aws.faults import Fault
+from sandbox.aws.kinds.eks_values import IMAGES
 from sandbox.nodes import GpuSpec, NodeSpec, Taint, TaintEffect
 from sandbox.pools import RESERVED_CPU_MILLI, RESERVED_MEMORY_SHARE
-
-IMAGES: Final[Mapping[str, bool]] = {
-    "AL2023_x86_64_STANDARD": False,
-    "AL2023_x86_64_NVIDIA": True,
-    "AL2023_x86_64_NEURON": False,
-    "AL2023_ARM_64_STANDARD": False,
-    "AL2023_ARM_64_NVIDIA": True,
-    "BOTTLEROCKET_x86_64": False,
-    "BOTTLEROCKET_x86_64_NVIDIA": True,
-    "BOTTLEROCKET_ARM_64": False,
-    "BOTTLEROCKET_ARM_64_NVIDIA": True,
-    "CUSTOM": False,
-}
-"""AMI types (EKS API reference, Nodegroup amiType; AL2 and Windows left out), and whether the
-image brings NVIDIA's driver: without it a node offers no GPU."""
 
 EFFECTS: Final = {
     "NO_SCHEDULE": TaintEffect.NO_SCHEDULE,
@@ -109,7 +95,7 @@ def _node(machines: Machines, index: int, zone: str) -> NodeSpec:
 
 def _gpu(machines: Machines, shape: InstanceType) -> GpuSpec | None:
     card = _cards().get(machines.instance_type)
-    if card is None or shape.gpus == 0 or not IMAGES[machines.image]:
+    if card is None or shape.gpus == 0 or not IMAGES[machines.image].nvidia:
         return None
     return GpuSpec(
         count=shape.gpus,

@@ -270,6 +270,7 @@ VPC_ENDPOINT: Final = Kind(
         sets=("routeTableIds", "securityGroupIds", "subnetIds"),
         documents=("policy",),
         defaults={"vpcEndpointType": "Gateway"},
+        unread={"securityGroupIds": "each must exist; moto drops them"},
         enums={"vpcEndpointType": ("Gateway", "GatewayLoadBalancer", "Interface")},
     ),
     create=_create_endpoint,

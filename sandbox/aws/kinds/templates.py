@@ -14,30 +14,42 @@ from sandbox.aws.kinds.tools import (
     unless_gone,
 )
 from sandbox.aws.rules import Rules
-from sandbox.aws.values import Props, is_empty
+from sandbox.aws.values import Props, is_empty, items
 
 _GONE: Final = ("InvalidLaunchTemplateId.NotFound", "InvalidLaunchTemplateId.NotFoundException")
 
-DATA: Final = {
-    "blockDeviceMappings": "BlockDeviceMappings",
-    "capacityReservationSpecification": "CapacityReservationSpecification",
-    "ebsOptimized": "EbsOptimized",
-    "imageId": "ImageId",
-    "instanceMarketOptions": "InstanceMarketOptions",
-    "instanceType": "InstanceType",
-    "keyName": "KeyName",
-    "metadataOptions": "MetadataOptions",
-    "monitoring": "Monitoring",
-    "networkInterfaces": "NetworkInterfaces",
-    "placement": "Placement",
-    "tagSpecifications": "TagSpecifications",
-    "userData": "UserData",
-    "vpcSecurityGroupIds": "SecurityGroupIds",
-}
-"""Properties of a version of a template, by their API names."""
+DATA: Final = (
+    "blockDeviceMappings.deviceName",
+    "blockDeviceMappings.ebs.deleteOnTermination",
+    "blockDeviceMappings.ebs.encrypted",
+    "blockDeviceMappings.ebs.iops",
+    "blockDeviceMappings.ebs.kmsKeyId",
+    "blockDeviceMappings.ebs.throughput",
+    "blockDeviceMappings.ebs.volumeSize",
+    "blockDeviceMappings.ebs.volumeType",
+    "capacityReservationSpecification.capacityReservationTarget.capacityReservationId",
+    "imageId",
+    "instanceMarketOptions.marketType",
+    "instanceType",
+    "metadataOptions.httpEndpoint",
+    "metadataOptions.httpPutResponseHopLimit",
+    "metadataOptions.httpTokens",
+    "networkInterfaces.deleteOnTermination",
+    "networkInterfaces.deviceIndex",
+    "networkInterfaces.interfaceType",
+    "networkInterfaces.networkCardIndex",
+    "networkInterfaces.securityGroups",
+    "tagSpecifications.resourceType",
+    "tagSpecifications.tags",
+    "userData",
+    "vpcSecurityGroupIds",
+)
+"""What a version of a template holds, as far as a node group of ours needs it."""
 
-_RENAMED: Final = {"securityGroups": "Groups", "kmsKeyId": "KmsKeyId", "snapshotId": "SnapshotId"}
-_BOOLEANS: Final = frozenset({"encrypted", "deleteOnTermination", "ebsOptimized"})
+_TOP: Final = tuple(sorted({path.partition(".")[0] for path in DATA}))
+_RENAMED: Final = {"securityGroups": "Groups", "vpcSecurityGroupIds": "SecurityGroupIds"}
+_GIVEN: Final = {api: name for name, api in _RENAMED.items()}
+_BOOLEANS: Final = frozenset({"encrypted", "deleteOnTermination"})
 """Texts in Pulumi, since they have three states; booleans in the API."""
 
 
@@ -66,10 +78,26 @@ def _entry(key: str, value: Any) -> Any:
 def data(inputs: Props) -> dict[str, Any]:
     """Return LaunchTemplateData."""
     return {
-        api: _entry(name, inputs[name])
-        for name, api in DATA.items()
-        if not is_empty(inputs.get(name))
+        _name(name): _entry(name, inputs[name]) for name in _TOP if not is_empty(inputs.get(name))
     }
+
+
+def _plain(value: Any) -> Any:
+    """Return a part of LaunchTemplateData as a program gives it: `data` the other way round."""
+    if isinstance(value, list):
+        return [_plain(each) for each in cast("list[Any]", value)]
+    if not isinstance(value, Mapping):
+        return value
+    found: Props = {}
+    for api, each in cast("Mapping[str, Any]", value).items():
+        name = _GIVEN.get(api, api[0].lower() + api[1:])
+        if api == "Tags":
+            found[name] = {str(tag["Key"]): str(tag["Value"]) for tag in each}
+        elif name in _BOOLEANS:
+            found[name] = str(each).lower()
+        else:
+            found[name] = _plain(each)
+    return found
 
 
 def _require_groups(aws: Aws, inputs: Props) -> None:
@@ -139,14 +167,19 @@ def _update(aws: Aws, identity: str, _old: Props, new: Props) -> None:
         )
 
 
-def _read(aws: Aws, identity: str, known: Props) -> Props | None:
+def _read(aws: Aws, identity: str, _: Props) -> Props | None:
     found = _find(aws, identity)
     if found is None:
         return None
     latest = _version(aws, identity)
-    given = {name: known[name] for name in DATA if not is_empty(known.get(name))}
-    actual = latest["LaunchTemplateData"]
-    drifted = {name: None for name, api in DATA.items() if name in given and api not in actual}
+    actual = _plain(latest["LaunchTemplateData"])
+    # moto keeps the tags of the template itself among those of what is made from it.
+    own = [
+        each
+        for each in items(actual, "tagSpecifications")
+        if each["resourceType"] != "launch-template"
+    ]
+    actual["tagSpecifications"] = own
     return {
         "arn": aws.arn("ec2", f"launch-template/{identity}"),
         "defaultVersion": found["DefaultVersionNumber"],
@@ -154,7 +187,7 @@ def _read(aws: Aws, identity: str, known: Props) -> Props | None:
         "latestVersion": found["LatestVersionNumber"],
         "name": found["LaunchTemplateName"],
         "tagsAll": ec2_tags(aws, identity),
-        **drifted,
+        **{name: actual.get(name) for name in _TOP},
     }
 
 
@@ -190,6 +223,7 @@ LAUNCH_TEMPLATE: Final = Kind(
         name="name",
         name_limit=125,
         recomputed=("latestVersion", "defaultVersion"),
+        unread={"updateDefaultVersion": "an update makes its version the default one"},
     ),
     create=_create,
     settle=settle_ec2_tags,

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 from models.problems import Problem, shown
 from sandbox.aws.kind import Kind
 from sandbox.aws.schema.check import check as check_shape
-from sandbox.aws.schema.types import TypeSchema
+from sandbox.aws.schema.types import Shape, TypeSchema
 from sandbox.aws.values import UNKNOWN, Props, has_unknown, is_empty, part, without_empty
 
 DEFAULTS: Final = "__defaults"
@@ -25,15 +25,33 @@ def problems(kind: Kind, schema: TypeSchema, given: Props) -> Iterator[Problem]:
 
 
 def _not_played(kind: Kind, schema: TypeSchema, given: Props) -> Iterator[Problem]:
-    for name, value in given.items():
-        if name in schema.inputs.properties and not is_empty(value):
-            if kind.rules.acts_on(name):
-                continue
+    for at, path in _given(given, schema.inputs):
+        if not kind.rules.accepts(path):
             yield Problem(
-                path=name,
+                path=at,
                 message="the AWS stand-in does not act on this property, so it cannot vouch for it",
                 mend=f"leave it out, or add it to {kind.type} in sandbox/aws/kinds",
             )
+
+
+def _given(value: Any, shape: Shape, at: str = "", path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every single value that says something, by its path with and without indices."""
+    if is_empty(value) or (value == UNKNOWN and path and shape.properties):
+        return
+    if shape.kind == "list" and shape.element is not None and isinstance(value, list):
+        if not shape.element.properties:
+            yield at, path
+            return
+        for index, each in enumerate(cast("list[Any]", value)):
+            yield from _given(each, shape.element, f"{at}[{index}]", path)
+    elif shape.properties and isinstance(value, Mapping):
+        for key, each in cast("Props", value).items():
+            inner = shape.properties.get(key)
+            if inner is not None:
+                dotted = f"{path}.{key}" if path else key
+                yield from _given(each, inner, f"{at}.{key}" if at else key, dotted)
+    else:
+        yield at, path
 
 
 def _values(kind: Kind, given: Props) -> Iterator[Problem]:

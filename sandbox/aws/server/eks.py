@@ -78,6 +78,8 @@ class Eks:
                     return json_answer(handler(store, seen, match.groupdict()))
             if match := _GONE_CLUSTER.match(call):
                 eks_clusters.refuse_deletion(store, match["name"])
+            if match := _NEW_GROUP.match(call):
+                eks_nodes.require_version(store, seen, match["name"])
             if match := _TAGS.match(call):
                 return _tags(store, seen, match["arn"])
         except EksError as error:

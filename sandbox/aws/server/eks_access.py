@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from sandbox.aws.kinds.eks_values import ACCESS_POLICIES
 from sandbox.aws.server.eks_store import Object, Store, in_use, invalid, not_found
 from sandbox.aws.server.wire import Seen
 
@@ -86,7 +87,7 @@ def associate_policy(store: Store, seen: Seen, names: Mapping[str, str]) -> Obje
     entry = _entry(store, names)
     body = seen.json()
     policy = str(body["policyArn"])
-    if not policy.startswith("arn:aws:eks::aws:cluster-access-policy/"):
+    if policy not in ACCESS_POLICIES:
         raise invalid(f"The policyArn in the request is not valid: {policy}")
     now = time.time()
     entry["_policies"][policy] = {

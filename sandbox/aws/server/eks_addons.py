@@ -5,24 +5,12 @@ import uuid
 from collections.abc import Mapping
 from typing import Final
 
+from sandbox.aws.kinds.eks_values import ADD_ON_VERSION, ADD_ONS
 from sandbox.aws.server.eks_store import Object, Store, in_use, invalid, not_found, update
 from sandbox.aws.server.wire import Seen
 
 DEFAULT_VERSION: Final = "stand-in-default"
 """In place of the version that AWS would choose: nobody here knows which that is."""
-
-NAMES: Final = (
-    "vpc-cni",
-    "kube-proxy",
-    "coredns",
-    "eks-pod-identity-agent",
-    "aws-ebs-csi-driver",
-    "aws-efs-csi-driver",
-    "aws-mountpoint-s3-csi-driver",
-    "metrics-server",
-    "eks-node-monitoring-agent",
-)
-"""The add-ons that can be installed here; AWS's documentation lists more (page "AWS add-ons")."""
 
 
 def create(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
@@ -31,8 +19,9 @@ def create(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
     store.cluster(cluster)
     body = seen.json()
     name = str(body["addonName"])
-    if name not in NAMES:
-        raise invalid(f"Addon {name} is not supported; known here: {', '.join(NAMES)}")
+    if name not in ADD_ONS:
+        raise invalid(f"Addon {name} is not supported; known here: {', '.join(ADD_ONS)}")
+    _require_version(body)
     known = store.addons.setdefault(cluster, {})
     if name in known:
         raise in_use(f"Addon already exists: {name}")
@@ -53,6 +42,12 @@ def create(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
         },
     }
     return {"addon": known[name]}
+
+
+def _require_version(body: Object) -> None:
+    version = body.get("addonVersion")
+    if version is not None and not ADD_ON_VERSION.fullmatch(str(version)):
+        raise invalid(f"Addon version specified is not supported: {version}")
 
 
 def describe(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
@@ -78,6 +73,7 @@ def change(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
     """Change version, role or configuration of an add-on."""
     addon = _get(store, names)
     body = seen.json()
+    _require_version(body)
     for key in ("addonVersion", "serviceAccountRoleArn", "configurationValues"):
         if key in body:
             addon[key] = body[key]

@@ -8,10 +8,33 @@ from moto.eks.models import Nodegroup
 
 from sandbox.aws import faults
 from sandbox.aws.faults import Fault
-from sandbox.aws.server.eks_store import Object, Store, update
+from sandbox.aws.server.eks_store import Object, Store, invalid, update
 from sandbox.aws.server.wire import Seen
 
 EXTRAS: Final = ("updateConfig", "nodeRepairConfig", "warmPoolConfig")
+
+
+_SKEW: Final = 3
+"""How many minor versions a node may be behind its control plane (Kubernetes, version skew)."""
+
+
+def require_version(store: Store, seen: Seen, cluster: str) -> None:
+    """Raise what EKS says of a node group that would be newer than its cluster, or far too old."""
+    wanted = seen.json().get("version")
+    if wanted is None:
+        return
+    known = store.cluster(cluster).version
+    behind = _minor(known) - _minor(str(wanted))
+    if not 0 <= behind <= _SKEW:
+        message = (
+            f"Nodegroup Kubernetes version {wanted} is not valid for cluster version {known}: it "
+            f"must not be newer, nor more than {_SKEW} minor versions older"
+        )
+        raise invalid(message)
+
+
+def _minor(version: str) -> int:
+    return int(version.split(".")[1])
 
 
 def keep(store: Store, seen: Seen, answer: Object, known_faults: tuple[Fault, ...]) -> None:
@@ -70,6 +93,10 @@ def update_version(store: Store, seen: Seen, names: Mapping[str, str]) -> Object
     """Move a group to another Kubernetes version, release or launch template version."""
     group = store.group(names["name"], names["group"])
     body = seen.json()
+    require_version(store, seen, names["name"])
+    if "version" in body and _minor(str(body["version"])) < _minor(str(group.version)):
+        message = f"Nodegroup {names['group']} cannot go back from {group.version}"
+        raise invalid(message)
     if "version" in body:
         group.version = str(body["version"])
     if "releaseVersion" in body:

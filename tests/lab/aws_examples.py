@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from aws_lab import ACCOUNT, REGION
+from aws_in_process import ACCOUNT, REGION
 
 from sandbox.aws.values import Props
 
 CLUSTER: Final = "kinds"
 ZONE_NAME: Final = "triplane.test"
 _ADMIN: Final = f"arn:aws:iam::{ACCOUNT}:role/somebody"
+_BOUNDARY: Final = "arn:aws:iam::aws:policy/PowerUserAccess"
 _VIEW: Final = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSViewPolicy"
 
 
@@ -100,6 +101,7 @@ def _role(service: str, **rest: Any) -> Callable[[World], Props]:
 def _key(_: World) -> Props:
     return {
         "description": "a key",
+        "keyUsage": "ENCRYPT_DECRYPT",
         "enableKeyRotation": True,
         "deletionWindowInDays": 7,
         "policy": _document(
@@ -196,6 +198,21 @@ NETWORK: Final = (
         inputs=lambda world: _rule(world, {"referencedSecurityGroupId": world.id("group")}),
     ),
     Example(
+        sdk="vpc.SecurityGroupIngressRule",
+        name="from-six",
+        inputs=lambda world: _rule(world, {"cidrIpv6": "2001:db8::/32"}),
+    ),
+    Example(
+        sdk="vpc.SecurityGroupEgressRule",
+        name="to-six",
+        inputs=lambda world: _rule(world, {"cidrIpv6": "2001:db8::/32"}),
+    ),
+    Example(
+        sdk="vpc.SecurityGroupEgressRule",
+        name="to-itself",
+        inputs=lambda world: _rule(world, {"referencedSecurityGroupId": world.id("group")}),
+    ),
+    Example(
         sdk="vpc.SecurityGroupEgressRule",
         name="to-everywhere",
         inputs=lambda world: {
@@ -208,7 +225,12 @@ NETWORK: Final = (
     Example(
         sdk="ec2.VpcEndpoint",
         name="endpoint-s3",
-        inputs=lambda world: _endpoint(world, "s3", routeTableIds=[world.id("table")]),
+        inputs=lambda world: _endpoint(
+            world,
+            "s3",
+            routeTableIds=[world.id("table")],
+            policy=_document("s3:GetObject", Principal="*", Resource="*"),
+        ),
     ),
     Example(
         sdk="ec2.VpcEndpoint",
@@ -237,7 +259,11 @@ RIGHTS: Final = (
         name="cluster-role",
         inputs=_role("eks", name="kinds-cluster", description="a cluster's", path="/kinds/"),
     ),
-    Example(sdk="iam.Role", name="node-role", inputs=_role("ec2", maxSessionDuration=7200)),
+    Example(
+        sdk="iam.Role",
+        name="node-role",
+        inputs=_role("ec2", maxSessionDuration=7200, permissionsBoundary=_BOUNDARY),
+    ),
     Example(
         sdk="iam.Role", name="log-role", inputs=_role("vpc-flow-logs", forceDetachPolicies=True)
     ),
@@ -294,16 +320,50 @@ RIGHTS: Final = (
 
 
 def _template(world: World) -> Props:
-    volume = {"volumeSize": 200, "volumeType": "gp3", "encrypted": "true"}
+    volume = {
+        "volumeSize": 200,
+        "volumeType": "gp3",
+        "iops": 4000,
+        "throughput": 250,
+        "encrypted": "true",
+        "kmsKeyId": world.out("key", "arn"),
+        "deleteOnTermination": "true",
+    }
     return {
         "name": "kinds",
         "description": "machines",
         "blockDeviceMappings": [{"deviceName": "/dev/xvda", "ebs": volume}],
-        "metadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 1},
+        "metadataOptions": {
+            "httpEndpoint": "enabled",
+            "httpTokens": "required",
+            "httpPutResponseHopLimit": 1,
+        },
         "vpcSecurityGroupIds": [world.id("group")],
         "tagSpecifications": [{"resourceType": "instance", "tags": {"Name": "node"}}],
+        "userData": "IyEvYmluL3No",
         "updateDefaultVersion": True,
         "tags": {"Name": "template"},
+    }
+
+
+def _block(world: World) -> Props:
+    """Return the template of a capacity block, whose machines have EFA interfaces."""
+    target = {"capacityReservationId": "cr-0123456789abcdef0"}
+    interface = {
+        "deviceIndex": 1,
+        "networkCardIndex": 1,
+        "interfaceType": "efa",
+        "securityGroups": [world.id("group")],
+        "deleteOnTermination": "true",
+    }
+    return {
+        "name": "block",
+        "imageId": "ami-12c6146b",
+        "instanceType": "p5.48xlarge",
+        "instanceMarketOptions": {"marketType": "capacity-block"},
+        "capacityReservationSpecification": {"capacityReservationTarget": target},
+        "networkInterfaces": [interface],
+        "defaultVersion": 1,
     }
 
 
@@ -316,8 +376,12 @@ def _cluster(world: World) -> Props:
             "subnetIds": [world.id("subnet-b"), world.id("subnet-a")],
             "securityGroupIds": [world.id("group")],
             "endpointPrivateAccess": True,
-            "endpointPublicAccess": False,
+            "endpointPublicAccess": True,
+            "publicAccessCidrs": ["192.0.2.0/24"],
         },
+        "kubernetesNetworkConfig": {"ipFamily": "ipv4", "serviceIpv4Cidr": "172.20.0.0/16"},
+        "zonalShiftConfig": {"enabled": True},
+        "deletionProtection": False,
         "accessConfig": {
             "authenticationMode": "API",
             "bootstrapClusterCreatorAdminPermissions": False,
@@ -347,10 +411,38 @@ def _nodes(world: World) -> Props:
             "version": str(world.out("template", "latestVersion")),
         },
         "scalingConfig": {"minSize": 0, "desiredSize": 0, "maxSize": 2},
-        "updateConfig": {"maxUnavailable": 1},
+        "updateConfig": {"maxUnavailable": 1, "updateStrategy": "MINIMAL"},
+        "nodeRepairConfig": {"enabled": True},
         "labels": {"triplane.dev/pool": "gpu"},
         "taints": [{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}],
         "tags": {"Name": "gpu"},
+    }
+
+
+def _plain_nodes(world: World) -> Props:
+    """Return a group without taints, with a template by its name."""
+    return {
+        "clusterName": world.id("cluster"),
+        "nodeRoleArn": world.out("node-role", "arn"),
+        "subnetIds": [world.id("subnet-a")],
+        "launchTemplate": {"name": world.out("template", "name"), "version": "1"},
+        "instanceTypes": ["m7i.xlarge"],
+        "scalingConfig": {"minSize": 1, "desiredSize": 1, "maxSize": 3},
+        "updateConfig": {"maxUnavailablePercentage": 50},
+    }
+
+
+def _disk_nodes(world: World) -> Props:
+    """Return a group with a disk of its own, and a version that is behind its cluster's."""
+    return {
+        "clusterName": world.id("cluster"),
+        "nodeRoleArn": world.out("node-role", "arn"),
+        "subnetIds": [world.id("subnet-a")],
+        "instanceTypes": ["m7i.xlarge"],
+        "diskSize": 100,
+        "version": "1.34",
+        "releaseVersion": "1.34.2-20260101",
+        "scalingConfig": {"minSize": 0, "desiredSize": 0, "maxSize": 1},
     }
 
 
@@ -361,7 +453,10 @@ def _of_cluster(**rest: Any) -> Callable[[World], Props]:
 CLUSTERS: Final = (
     Example(sdk="ec2.LaunchTemplate", name="template", inputs=_template),
     Example(sdk="eks.Cluster", name="cluster", inputs=_cluster),
+    Example(sdk="ec2.LaunchTemplate", name="template-block", inputs=_block),
     Example(sdk="eks.NodeGroup", name="nodes", inputs=_nodes),
+    Example(sdk="eks.NodeGroup", name="nodes-plain", inputs=_plain_nodes),
+    Example(sdk="eks.NodeGroup", name="nodes-disk", inputs=_disk_nodes),
     Example(
         sdk="autoscaling.Tag",
         name="fact",
@@ -375,19 +470,24 @@ CLUSTERS: Final = (
     Example(
         sdk="eks.Addon",
         name="addon",
-        inputs=_of_cluster(
+        inputs=lambda world: _of_cluster(
             addonName="vpc-cni",
+            addonVersion="v1.20.4-eksbuild.2",
+            serviceAccountRoleArn=world.out("node-role", "arn"),
             configurationValues='{"env": {"A": "1"}}',
             resolveConflictsOnCreate="OVERWRITE",
             resolveConflictsOnUpdate="PRESERVE",
             tags={"Name": "cni"},
-        ),
+        )(world),
     ),
     Example(
         sdk="eks.AccessEntry",
         name="entry",
         inputs=_of_cluster(
-            principalArn=_ADMIN, kubernetesGroups=["b", "a"], tags={"Name": "somebody"}
+            principalArn=_ADMIN,
+            kubernetesGroups=["b", "a"],
+            userName="somebody",
+            tags={"Name": "somebody"},
         ),
     ),
     Example(
@@ -475,6 +575,7 @@ BUCKETS: Final = (
                     "id": "old",
                     "status": "Enabled",
                     "filter": {"prefix": "weights/"},
+                    "expiration": {"days": 365},
                     "noncurrentVersionExpiration": {"noncurrentDays": 30},
                     "abortIncompleteMultipartUpload": {"daysAfterInitiation": 7},
                 }
