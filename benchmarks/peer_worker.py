@@ -149,6 +149,7 @@ def answered(method: Any, asked: Entry) -> Entry:
 
 def main() -> None:
     """Answer every question with both packages."""
+    # What the peers log and warn of is no part of their answers.
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     questions = cast("list[Entry]", json.load(sys.stdin))

@@ -27,7 +27,7 @@ def load_profiles(root: Path | None = None) -> tuple[MemoryProfile, ...]:
 def profile_text(profile: MemoryProfile) -> str:
     """Return a profile as its file's text; what is not set is left out."""
     data = profile.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    text: str = yaml.safe_dump(  # pyright: ignore[reportUnknownMemberType]
+    text: str = yaml.safe_dump(  # pyright: ignore[reportUnknownMemberType] - PyYAML's stub is partly untyped
         data, sort_keys=False, allow_unicode=True
     )
     return text

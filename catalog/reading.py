@@ -146,5 +146,5 @@ def _not_json(text: str) -> JsonValue:
 
 def _data_of(node: yaml.Node) -> object:
     constructor = SafeConstructor()
-    data: object = constructor.construct_document(node)  # pyright: ignore[reportUnknownMemberType]
+    data: object = constructor.construct_document(node)  # pyright: ignore[reportUnknownMemberType] - PyYAML's stub is partly untyped
     return data

@@ -136,7 +136,7 @@ def _files(
 
 
 def _yaml_text(entry: dict[str, JsonValue]) -> str:
-    return yaml.safe_dump(  # pyright: ignore[reportUnknownMemberType]
+    return yaml.safe_dump(  # pyright: ignore[reportUnknownMemberType] - PyYAML's stub is partly untyped
         entry, sort_keys=False, allow_unicode=True, width=96
     )
 

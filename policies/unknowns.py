@@ -89,7 +89,7 @@ def _member(
     container: Mapping[object, object] | Sequence[object], key: object, path: str, depth: int
 ) -> Plain:
     try:
-        value = container[key]  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
+        value = container[key]  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType] - either container takes its own kind of key
     except Exception as error:
         # By its name: rules over files need no Pulumi, and importing it takes seconds.
         if type(error).__name__ != "UnknownValueError":

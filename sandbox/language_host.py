@@ -49,11 +49,11 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, _quit)
     signal.signal(signal.SIGTERM, _quit)
 
-import grpc  # noqa: E402  after the signal handlers, see above
-from google.protobuf.empty_pb2 import Empty  # noqa: E402
-from google.protobuf.message import Message  # noqa: E402
-from pulumi.runtime.proto import language_pb2 as pb  # noqa: E402
-from pulumi.runtime.proto.plugin_pb2 import PluginInfo  # noqa: E402
+import grpc  # noqa: E402 - after the signal handlers
+from google.protobuf.empty_pb2 import Empty  # noqa: E402 - after the signal handlers
+from google.protobuf.message import Message  # noqa: E402 - after the signal handlers
+from pulumi.runtime.proto import language_pb2 as pb  # noqa: E402 - after the signal handlers
+from pulumi.runtime.proto.plugin_pb2 import PluginInfo  # noqa: E402 - after the signal handlers
 
 _BAIL_EXIT_CODE: Final = 32
 """The program's error is already on the user's screen (see program_runner.py)."""

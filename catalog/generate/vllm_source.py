@@ -83,7 +83,7 @@ def _plain(data: object) -> JsonValue:
     if data is None or isinstance(data, bool | int | float | str):
         return data
     if isinstance(data, list | tuple | set):
-        items: list[object] = list(data)  # pyright: ignore[reportUnknownArgumentType]
+        items: list[object] = list(data)  # pyright: ignore[reportUnknownArgumentType] - isinstance knows no members
         return [_plain(item) for item in items]
     return None
 

@@ -44,8 +44,16 @@ def _backends(model: Any) -> list[str]:
         method = getattr(module, "quant_method", None)
         if method is None:
             continue
-        for name in ("mxfp4_backend", "fp8_backend", "nvfp4_backend", "unquantized_backend",
-                     "int8_backend", "wna16_backend", "kernel", "fp8_linear"):  # fmt: skip
+        for name in (
+            "mxfp4_backend",
+            "fp8_backend",
+            "nvfp4_backend",
+            "unquantized_backend",
+            "int8_backend",
+            "wna16_backend",
+            "kernel",
+            "fp8_linear",
+        ):
             kernel = getattr(method, name, None)
             if kernel is not None:
                 label = getattr(kernel, "name", None) or type(kernel).__name__

@@ -107,11 +107,11 @@ def pretend(card: dict[str, Any]) -> None:
         "_lazy_init", "init", "set_device", "synchronize", "empty_cache", "manual_seed",
         "manual_seed_all", "reset_peak_memory_stats", "set_stream", "set_rng_state",
         "_check_capability", "ipc_collect",
-    ):  # fmt: skip
+    ):  # fmt: skip  # a list of words
         setattr(torch.cuda, name, _nothing)
     for name in (
         "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved",
-    ):  # fmt: skip
+    ):  # fmt: skip  # a list of words
         setattr(torch.cuda, name, _zero)
     for name in ("Stream", "Event", "MemPool", "CUDAGraph", "ExternalStream"):
         setattr(torch.cuda, name, type(name, (_Inert,), {}))
@@ -146,7 +146,7 @@ def _pretend_accelerator(torch: Any, properties: Any, memory: int) -> None:
     for name in (
         "set_device_index", "set_device_idx", "synchronize", "empty_cache", "set_stream",
         "reset_peak_memory_stats", "reset_accumulated_memory_stats",
-    ):  # fmt: skip
+    ):  # fmt: skip  # a list of words
         setattr(torch.accelerator, name, _nothing)
 
 

@@ -97,7 +97,7 @@ def _everywhere(old: Any, new: Any) -> None:
 def _scale_layout(
     *, sf: Any, mn: int, k: int, recipe: tuple[int, int, int], num_groups: int | None = None,
     is_sfa: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:  # fmt: skip  # DeepGEMM's own signature, in its own order
     """DeepGEMM's layout of block scales: as it is on Hopper; on Blackwell one scale per row, four
     exponents in an int32, rows in steps of four.
     """
@@ -195,7 +195,7 @@ def _one_process() -> None:
         names = (
             "group_ranks", "local_rank", "torch_distributed_backend", "use_device_communicator",
             "use_message_queue_broadcaster", "group_name", "use_all2all",
-        )  # fmt: skip
+        )  # fmt: skip  # a list of words
         given = dict(zip(names, args, strict=False)) | kwargs
         given["use_device_communicator"] = False
         given["use_message_queue_broadcaster"] = False

@@ -157,4 +157,4 @@ def _mixture(draft: Draft, layers: Layers) -> None:
         draft.add(
             Part.ROUTER, "tid2eid", rows(vocab), base.top_k, layers=hashed, shard=Shard.NONE,
             dtype="int32",
-        )  # fmt: skip
+        )  # fmt: skip  # one tensor, read like its neighbours

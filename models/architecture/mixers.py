@@ -39,7 +39,7 @@ def mamba1(draft: Draft, spec: Mamba1, layers: Layers) -> None:
     draft.add(
         part, name + "A", (Rows(units=inner, width=spec.state),), layers=layers,
         shard=_SPLIT, dtype=FLOAT32,
-    )  # fmt: skip
+    )  # fmt: skip  # one tensor, read like its neighbours
     draft.vector(part, inner, layers, split=True)
     draft.row(part, name + "out_proj", draft.hidden, inner, layers, bias=spec.bias)
     if spec.norms:

@@ -29,7 +29,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 def write_yaml(path: Path, data: object) -> None:
     """Write data as YAML."""
-    text: str = yaml.safe_dump(data)  # pyright: ignore[reportUnknownMemberType]
+    text: str = yaml.safe_dump(data)  # pyright: ignore[reportUnknownMemberType] - PyYAML's stub is partly untyped
     path.write_text(text)
 
 

@@ -176,7 +176,7 @@ VALUES = st.one_of(
 NAMES = st.sampled_from([*CASE, "tp", "pp", "dp", "ep", "n_gpus", "dtype", "quant", "block_size",
     "kv_cache_dtype", "max_num_seqs", "max_num_batched_tokens", "gpu_memory_utilization",
     "enforce_eager", "enable_prefix_caching", "kv_cache_memory_bytes", "vllm_version",
-    "gpu_mem_gib", "nonsense"])  # fmt: skip
+    "gpu_mem_gib", "nonsense"])  # fmt: skip  # a list of words
 
 
 @settings(
@@ -198,9 +198,9 @@ OPTIONS = (
     "--kv-cache-memory-bytes", "--model-size", "--batch", "--context", "--layers", "--heads",
     "--kv-heads", "--head-dim", "--quant", "--dtype", "--kv-cache-dtype", "--gpu",
     "--vllm-version", "--model-config",
-)  # fmt: skip
+)  # fmt: skip  # a list of words
 WORDS = ("0", "1", "2", "7", "0.5", "-1", "64", "8192", "1e9", "nan", "x", "", "fp8", "awq", "l4",
-    "H200", "0.24.0", "main (Aug 2026)", "99999999999999999999")  # fmt: skip
+    "H200", "0.24.0", "main (Aug 2026)", "99999999999999999999")  # fmt: skip  # a list of words
 
 
 def test_random_command_lines_never_trace_back(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_quotes_of_real_logs_are_read() -> None:
         ("l20-qwen25-72b-awq-4k", "l20-qwen25-72b-awq-1k", 10848,
             {"gpu_memory_utilization": 0.98, "enforce_eager": True}),
     ],
-)  # fmt: skip
+)  # fmt: skip  # rows of a table
 def test_real_runs_predict_each_other(
     one: str, other: str, expected: int, changes: dict[str, Any]
 ) -> None:

@@ -106,7 +106,7 @@ def preview(
     project.mkdir(parents=True)
     (home / "state").mkdir()
     runtime = {"name": "python", "options": {"virtualenv": str(ROOT / ".venv")}}
-    (project / "Pulumi.yaml").write_text(yaml.safe_dump({"name": "lab", "runtime": runtime}))  # pyright: ignore[reportUnknownMemberType]
+    (project / "Pulumi.yaml").write_text(yaml.safe_dump({"name": "lab", "runtime": runtime}))  # pyright: ignore[reportUnknownMemberType] - PyYAML's stub is partly untyped
     (project / "__main__.py").write_text(PROGRAM)
     given = {
         "objects": objects,

@@ -144,7 +144,7 @@ def killed_after(root: Path, removals: int) -> int:
             left[0] -= 1
             if left[0] < 0:
                 os.kill(os.getpid(), signal.SIGKILL)
-            real(*args, **kwargs)  # pyright: ignore[reportArgumentType, reportCallIssue]
+            real(*args, **kwargs)  # pyright: ignore[reportArgumentType, reportCallIssue] - passed on as they came
 
         os.__dict__["unlink"] = unlink  # only this process sees it
         try:

@@ -124,7 +124,7 @@ def _run(
         code = 99
         try:
             fetch.PAUSE_SEC = 0.0002  # pyright: ignore[reportConstantRedefinition] - only the child
-            source.BLOCK = 4 * KIB  # pyright: ignore[reportConstantRedefinition]
+            source.BLOCK = 4 * KIB  # pyright: ignore[reportConstantRedefinition] - only the child
             sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - the process ends with it
             what = Settings("tiny", "r1", "b", PREFIX, target, "", parallel, CHUNK, 0, True, 60)
             seed(what, lambda: Source(cast("Any", _Store(files, faults, parts)), what))

@@ -17,14 +17,14 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, _quit)
     signal.signal(signal.SIGTERM, _quit)
 
-import argparse  # noqa: E402  after the signal handlers, see above
-import sys  # noqa: E402
-import time  # noqa: E402
-from pathlib import Path  # noqa: E402
+import argparse  # noqa: E402 - after the signal handlers
+import sys  # noqa: E402 - after the signal handlers
+import time  # noqa: E402 - after the signal handlers
+from pathlib import Path  # noqa: E402 - after the signal handlers
 
-from sandbox.aws.home import StandInHome, require_switch  # noqa: E402
-from sandbox.aws.plugin.service import serve  # noqa: E402
-from sandbox.errors import SandboxError  # noqa: E402
+from sandbox.aws.home import StandInHome, require_switch  # noqa: E402 - after the signal handlers
+from sandbox.aws.plugin.service import serve  # noqa: E402 - after the signal handlers
+from sandbox.errors import SandboxError  # noqa: E402 - after the signal handlers
 
 _NOT_OURS = ("AWS_", "PULUMI_")
 

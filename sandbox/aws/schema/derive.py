@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Final, ForwardRef, Union, cast, get_args, get_origin
 
 from pulumi import Output
-from pulumi import _types as sdk_types  # pyright: ignore[reportPrivateUsage]
+from pulumi import _types as sdk_types  # pyright: ignore[reportPrivateUsage] - property names are public nowhere else
 
 from sandbox.aws.schema.types import Shape, TypeSchema
 
