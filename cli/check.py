@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -45,11 +46,12 @@ class Located:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Checked:
-    """What a run of `check` found."""
+    """What a run of `check` found. `blank`: files were asked for, and nothing stood in them."""
 
     found: tuple[Located, ...] = ()
     files: int = 0
     objects: int = 0
+    blank: bool = False
     unreadable: tuple[Unreadable, ...] = field(default=())
 
 
@@ -62,7 +64,9 @@ def run(options: CheckOptions) -> int:
         print(_json(checked))
     else:
         _show(checked, everything=options.profile is Profile.TRIPLANE)
-    return _exit_code(checked, strict=options.strict, asked_files=bool(options.files))
+    if checked.blank:
+        print("triplane: nothing to check: the input holds no document", file=sys.stderr)
+    return _exit_code(checked, strict=options.strict)
 
 
 def check(options: CheckOptions) -> Checked:
@@ -88,6 +92,7 @@ def check(options: CheckOptions) -> Checked:
         found=tuple(found),
         files=len(reads),
         objects=sum(len(each.manifests) for each in reads),
+        blank=bool(options.files) and all(each.blank for each in reads),
         unreadable=tuple(problem for each in reads for problem in each.problems),
     )
 
@@ -194,14 +199,13 @@ def _json(checked: Checked) -> str:
     return json.dumps(answer, indent=2, ensure_ascii=False)
 
 
-def _exit_code(checked: Checked, *, strict: bool, asked_files: bool) -> int:
-    nothing = asked_files and not checked.objects and (checked.unreadable or not checked.files)
-    if nothing:
+def _exit_code(checked: Checked, *, strict: bool) -> int:
+    """Return the code; what was not read makes the input unusable, whatever else was found."""
+    if checked.unreadable or checked.blank:
         return ExitCode.UNUSABLE_INPUT
     severities = {each.finding.severity for each in checked.found}
     bad = {Severity.ERROR, Severity.UNKNOWN} if strict else {Severity.ERROR}
-    unread = strict and bool(checked.unreadable)
-    return ExitCode.FINDING if severities & bad or unread else ExitCode.GOOD
+    return ExitCode.FINDING if severities & bad else ExitCode.GOOD
 
 
 def _show(checked: Checked, *, everything: bool) -> None:

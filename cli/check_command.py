@@ -39,7 +39,7 @@ def check(
 ) -> int:
     """Check manifests from anywhere: engines, their memory, metrics, probes, autoscalers, routes.
 
-    Exits with 1 on an error, 2 if nothing could be read, 0 otherwise.
+    Exits with 2 if something could not be read, 1 on an error, 0 otherwise.
     """
     from cli.check import CheckOptions, run
 

@@ -37,11 +37,15 @@ class Unreadable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Read:
-    """One file with its objects; `problems` are parts that could not be read."""
+    """One file with its objects; `problems` are parts that could not be read.
+
+    `blank`: it holds nothing but comments and separators.
+    """
 
     file: str
     manifests: tuple[Manifest, ...] = ()
     problems: tuple[Unreadable, ...] = field(default=())
+    blank: bool = False
 
 
 def paths_of(given: Iterable[Path]) -> Iterator[Path]:
@@ -90,6 +94,8 @@ def read_text(text: str, name: str) -> Read:
         found = _json(text, name)
         if found is not None:
             return found
+    if _is_blank(text):
+        return Read(file=name, blank=True)
     templated = is_template(text)
     whole = marked(text) if templated else text
     manifests: list[Manifest] = []
@@ -103,6 +109,11 @@ def read_text(text: str, name: str) -> Read:
             if not rest:
                 problems.append(_problem(error, name, start, templated=templated))
     return Read(file=name, manifests=tuple(manifests), problems=tuple(problems))
+
+
+def _is_blank(text: str) -> bool:
+    lines = (line.strip() for line in text.splitlines())
+    return all(not line or line.startswith("#") or line in ("---", "...") for line in lines)
 
 
 def _parsed(text: str, name: str, *, fragment: bool) -> list[Manifest]:

@@ -87,7 +87,7 @@ def test_one_broken_document_stops_no_other(tmp_path: Path) -> None:
     (tmp_path / "latin.yml").write_bytes("a: é".encode("latin-1"))
     (tmp_path / "notes.txt").write_text("not read in a folder")
     ran = run("check", "--json", "-f", str(tmp_path))
-    assert ran.code == 1
+    assert ran.code == 2
     assert rules(ran.json) == {"k8s-container-take-known-options"}
     unread = {Path(each["file"]).name: each for each in ran.json["unreadable"]}
     assert set(unread) == {"broken.yaml", "binary.yaml", "deep.json", "latin.yml"}
