@@ -324,12 +324,12 @@ def test_a_local_chart_needs_no_version(chart: str, refused: bool) -> None:
 def test_a_component_whose_objects_are_seen_is_let_through(parent: str, refused: bool) -> None:
     """PULP-03: only what shows nothing is refused."""
 
-    def made(kind: str, **options: str) -> Manifest:
-        told = Options(type=f"kubernetes:{kind}", **options)
+    def made(kind: str, urn: str, parent: str = "") -> Manifest:
+        told = Options(type=f"kubernetes:{kind}", urn=urn, parent=parent)
         return Manifest(body=Node(plain({"chart": "tools"})), options=told, implied_kind="Chart")
 
-    chart = made("helm.sh/v4:Chart", urn="urn:chart")
-    child = replace(made("v1:ConfigMap", urn="urn:child", parent=parent), implied_kind="ConfigMap")
+    chart = made("helm.sh/v4:Chart", "urn:chart")
+    child = replace(made("v1:ConfigMap", "urn:child", parent), implied_kind="ConfigMap")
     rule = "k8s-component-show-objects"
     assert bool(lab.refused(findings([chart, child], CONTEXT), rule)) == refused
 
