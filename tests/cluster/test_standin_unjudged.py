@@ -82,8 +82,8 @@ def run(objects: Objects, api: Any) -> None:
     runner = Runner(lambda: api)
     for (kind, _, _), obj in objects.items.items():
         if any(each.kind == kind for each in KINDS):
-            runner._take("ADDED", obj)  # pyright: ignore[reportPrivateUsage] no server here
-    runner._evaluate(api)  # pyright: ignore[reportPrivateUsage] its loop never ends
+            runner._take("ADDED", obj)  # pyright: ignore[reportPrivateUsage] - no server here
+    runner._evaluate(api)  # pyright: ignore[reportPrivateUsage] - its loop never ends
 
 
 def test_a_shape_that_nobody_foresaw_turns_the_old_yes_into_a_no() -> None:
