@@ -88,7 +88,7 @@ def served(home: Path) -> Generator[tuple[Aws, Planes]]:
         generation="test",
         account=ACCOUNT,
     )
-    made = Aws._make  # pyright: ignore[reportPrivateUsage] where a client gets its handlers
+    made = Aws._make  # pyright: ignore[reportPrivateUsage] - where a client gets its handlers
 
     def in_process(aws: Aws, service: str) -> Any:
         client = made(aws, service)
@@ -117,7 +117,7 @@ def served(home: Path) -> Generator[tuple[Aws, Planes]]:
 def _forget() -> None:
     """Empty moto: its backends live as long as the interpreter."""
     backends: Any = importlib.import_module("moto.core.base_backend")
-    for instance in list(backends.BackendDict._instances):  # pyright: ignore[reportPrivateUsage]
+    for instance in list(backends.BackendDict._instances):  # pyright: ignore[reportPrivateUsage] - where a client gets its handlers
         instance.reset()
 
 
