@@ -7,6 +7,7 @@ from policies.context import Context
 from policies.finding import Finding
 from policies.manifest import Manifest, expanded
 from policies.nodes import Node
+from policies.plan_view import PlanView
 from policies.registry import (
     AWS_RULES,
     AWS_STACK_RULES,
@@ -16,7 +17,6 @@ from policies.registry import (
     ObjectRule,
 )
 from policies.rule import Rule
-from policies.rules.plan import PlanView
 from policies.stack import Placed, Stack
 from policies.unknowns import plain
 

@@ -28,6 +28,7 @@ from policies.evaluate import look_at, stack_rule_findings
 from policies.gpu_operator import is_release
 from policies.manifest import Manifest
 from policies.nodes import Node
+from policies.plan_view import PLAN_TYPE, PlanView
 from policies.registry import (
     AWS_RULES,
     AWS_STACK_RULES,
@@ -38,7 +39,6 @@ from policies.registry import (
 )
 from policies.resources import is_kubernetes, manifests_of
 from policies.rule import Rule
-from policies.rules.plan import PLAN_TYPE, PlanView
 from policies.session import Session
 from policies.stack import Placed, Stack
 from policies.unknowns import plain

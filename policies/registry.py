@@ -10,6 +10,7 @@ from policies.finding import Finding
 from policies.manifest import Manifest
 from policies.memo import Memo
 from policies.nodes import UnknownFieldError, UnreadableFieldError
+from policies.plan_view import PlanView
 from policies.rule import Rule
 from policies.rules import (
     accelerators,
@@ -54,7 +55,6 @@ from policies.rules import (
     storage,
     vram,
 )
-from policies.rules.plan import PlanView
 from policies.stack import Placed
 from policies.workload import Container, Pod, pods_of
 

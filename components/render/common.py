@@ -1,4 +1,4 @@
-"""What every manifest shares: metadata, bounded resources, a restricted security context."""
+"""What every manifest shares: metadata, bounded resources, a security context, a pool's nodes."""
 
 from collections.abc import Mapping
 
@@ -6,10 +6,13 @@ from pulumi_kubernetes.core.v1 import (
     PodSecurityContextArgsDict,
     ResourceRequirementsArgsDict,
     SecurityContextArgsDict,
+    TolerationArgsDict,
 )
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgsDict
 
 from models.names import MANAGED_BY
+from models.plan import PlannedPool
+from models.regions import POOL_LABEL, Taint
 
 USER_ID = 10001
 """User and group of every container of ours, high enough to be nobody on a host. The engine's
@@ -62,4 +65,28 @@ def container_security() -> SecurityContextArgsDict:
         "read_only_root_filesystem": True,
         "run_as_non_root": True,
         "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def node_selector(pool: PlannedPool) -> dict[str, str]:
+    """Return the labels of the pool's nodes; GPU nodes by the label that GPU discovery sets."""
+    selector = {POOL_LABEL: pool.pool.name}
+    if pool.accelerator is not None:
+        selector["nvidia.com/gpu.present"] = "true"
+    return selector
+
+
+def tolerations(pool: PlannedPool) -> list[TolerationArgsDict]:
+    """Return tolerations for exactly the taints of the pool."""
+    return [_toleration(taint) for taint in pool.pool.all_taints]
+
+
+def _toleration(taint: Taint) -> TolerationArgsDict:
+    if not taint.value:
+        return {"key": taint.key, "operator": "Exists", "effect": taint.effect.value}
+    return {
+        "key": taint.key,
+        "operator": "Equal",
+        "value": taint.value,
+        "effect": taint.effect.value,
     }

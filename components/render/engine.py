@@ -9,22 +9,26 @@ from pulumi_kubernetes.core.v1 import (
     PodSpecArgsDict,
     ProbeArgsDict,
     ServiceSpecArgsDict,
-    TolerationArgsDict,
     TopologySpreadConstraintArgsDict,
     VolumeArgsDict,
     VolumeMountArgsDict,
 )
 from pulumi_kubernetes.policy.v1 import PodDisruptionBudgetSpecArgsDict
 
-from components.render.common import bounded, container_security, pod_security
+from components.render.common import (
+    bounded,
+    container_security,
+    node_selector,
+    pod_security,
+    tolerations,
+)
 from models.names import (
     ENGINE_ACCOUNT,
     MANAGED_BY,
     MODELS_MOUNT,
     engine_labels,
 )
-from models.plan import PlannedModel, PlannedPool
-from models.regions import POOL_LABEL, Taint
+from models.plan import PlannedModel
 from models.sizing import PROBE_PERIOD_SEC
 
 CONTAINER: Final = "vllm"
@@ -95,30 +99,6 @@ def _pod(model: PlannedModel) -> PodSpecArgsDict:
         "topology_spread_constraints": [_spread(model)],
         "containers": [_container(model)],
         "volumes": _volumes(model),
-    }
-
-
-def node_selector(pool: PlannedPool) -> dict[str, str]:
-    """Return the labels of the pool's nodes; GPU nodes by the label that GPU discovery sets."""
-    selector = {POOL_LABEL: pool.pool.name}
-    if pool.accelerator is not None:
-        selector["nvidia.com/gpu.present"] = "true"
-    return selector
-
-
-def tolerations(pool: PlannedPool) -> list[TolerationArgsDict]:
-    """Return tolerations for exactly the taints of the pool."""
-    return [_toleration(taint) for taint in pool.pool.all_taints]
-
-
-def _toleration(taint: Taint) -> TolerationArgsDict:
-    if not taint.value:
-        return {"key": taint.key, "operator": "Exists", "effect": taint.effect.value}
-    return {
-        "key": taint.key,
-        "operator": "Equal",
-        "value": taint.value,
-        "effect": taint.effect.value,
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypedDict
 
 from pulumi_kubernetes.core.v1 import TolerationArgsDict
 
-from components.render.engine import tolerations
+from components.render.common import tolerations
 from models.longhorn import Longhorn, Use
 from models.names import LONGHORN_RELEASE
 from models.plan import PlannedRegion, PlatformPlan

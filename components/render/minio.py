@@ -14,8 +14,7 @@ from pulumi_kubernetes.networking.v1 import (
 )
 from pulumi_kubernetes.policy.v1 import PodDisruptionBudgetSpecArgsDict
 
-from components.render.common import USER_ID, bounded
-from components.render.engine import tolerations
+from components.render.common import USER_ID, bounded, tolerations
 from models.longhorn import Use
 from models.minio import SIDECAR_CPU, SIDECAR_MEMORY_GIB, Minio, MinioPool
 from models.mirroring import mirrored, mirrored_image

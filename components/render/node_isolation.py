@@ -10,8 +10,7 @@ from pulumi_kubernetes.core.v1 import (
     TaintPatchArgsDict,
 )
 
-from components.render.common import bounded
-from components.render.engine import tolerations
+from components.render.common import bounded, tolerations
 from models.contract import Image
 from models.names import MANAGED_BY, SWAP_OFF
 from models.plan import PlannedPool

@@ -19,8 +19,13 @@ from pulumi_kubernetes.core.v1 import (
     VolumeMountArgsDict,
 )
 
-from components.render.common import bounded, container_security, pod_security
-from components.render.engine import node_selector, tolerations
+from components.render.common import (
+    bounded,
+    container_security,
+    node_selector,
+    pod_security,
+    tolerations,
+)
 from models.longhorn import Use
 from models.mirroring import mirrored_image
 from models.names import (

@@ -10,9 +10,9 @@ from policies import knowledge
 from policies.context import Context, is_house
 from policies.engine_release import VERSION_ANNOTATION
 from policies.finding import Breach, Severity
+from policies.plan_view import PlanView
 from policies.replica import MODEL_ANNOTATION
 from policies.rule import Weight, rule
-from policies.rules.plan import PlanView
 from policies.workload import Pod
 
 _PROD: Final = "prod"

@@ -14,8 +14,8 @@ from policies.finding import Breach, Severity
 from policies.gpu_operator import tolerates, toleration
 from policies.manifest import Manifest
 from policies.nodes import Node
+from policies.plan_view import PlanView
 from policies.rule import Weight, rule
-from policies.rules.plan import PlanView
 from policies.stack import Placed
 
 Toleration = Mapping[str, str]

@@ -5,46 +5,18 @@ objects); this holds also where somebody else's program registers the component.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from models.proofs import Demand, Supply, capacity_problems
 from policies.context import Context
 from policies.finding import Breach, Severity
 from policies.nodes import Node
+from policies.plan_view import PlanView
 from policies.rule import Weight, rule
 
-PLAN_TYPE: Final = "triplane:plan:Plan"
 FITS: Final = "fits"
 UNKNOWN: Final = "unknown"
 """Verdicts of the memory model (`models.memory.Verdict`), which takes long to import."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanView:
-    """The component's inputs."""
-
-    body: Node
-
-    @property
-    def label(self) -> str:
-        """What messages call it where no model or pool is meant."""
-        return "plan"
-
-    def pools(self, region: str) -> dict[str, Node]:
-        """Return a region's pools by name."""
-        return {
-            pool["name"].text() or "": pool
-            for node in self.body["regions"].items()
-            if node["name"].text() == region
-            for pool in node["pools"].items()
-        }
-
-    def models(self, region: str | None = None) -> Iterator[Node]:
-        """Yield models, of one region or of all."""
-        for model in self.body["models"].items():
-            if region is None or model["region"].text() == region:
-                yield model
 
 
 def _target(model: Node) -> str:

@@ -13,8 +13,8 @@ from policies import knowledge
 from policies.context import Context
 from policies.finding import Breach, Severity
 from policies.nodes import Node
+from policies.plan_view import PlanView
 from policies.rule import Weight, rule
-from policies.rules.plan import PlanView
 
 _CENT: Final = 0.01
 _PRICE_DIGITS: Final = 0.0001

@@ -20,8 +20,8 @@ from policies.evaluate import findings
 from policies.finding import Finding, Severity
 from policies.manifest import Manifest, Options
 from policies.nodes import Node
+from policies.plan_view import PlanView
 from policies.rules import longhorn as rules
-from policies.rules.plan import PlanView
 from policies.unknowns import SENTINELS, plain
 
 pytestmark = pytest.mark.pure
