@@ -1,0 +1,98 @@
+"""`make mutants`: judge a random sample of each package's possible changes."""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from benchmarks.mutants import equivalents, recording, report, settings, tool
+from benchmarks.mutants.candidates import carry_out, sample
+from benchmarks.mutants.judging import Judge, Outcome, Verdict
+from benchmarks.mutants.reach import Reach
+
+_MARKERS: Final = "pure or mocks"
+
+
+class Loop:
+    """A pytest plugin that judges changes instead of running the collected tests."""
+
+    def __init__(self, options: argparse.Namespace, table: settings.Settings, root: Path) -> None:
+        self._options = options
+        self._table = table
+        self._root = root
+        self.verdicts: dict[str, list[Verdict]] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Record what is not recorded, then judge until the samples or the time are used up."""
+        root, table = self._root, self._table
+        callers = sorted(
+            path for folder in table.callers for path in (root / folder).rglob("*.py")
+        )
+        recordings = list(self._recordings(session))
+        until = time.monotonic() + 60 * self._options.minutes
+        reach = Reach(root, recordings, callers)
+        judge = Judge(
+            root, session, reach, equivalents.read(), float(self._options.seconds)
+        )
+        for package in self._options.package or table.packages:
+            self.verdicts[package] = []
+            self._judge(package, judge, until)
+        return True
+
+    def _recordings(self, session: pytest.Session) -> Iterator[recording.Recording]:
+        folder = self._root / "build" / "mutants"
+        for path, items in groupby(session.items, key=lambda item: item.path):
+            began = time.monotonic()
+            yield recording.record(self._root, list(items), folder, session)
+            if (took := time.monotonic() - began) > 1:
+                report.say(f"recorded {path.name} in {took:.0f} s")
+
+    def _judge(self, package: str, judge: Judge, until: float) -> None:
+        operators = tool.operators()
+        files = self._table.files(package, self._root)
+        verdicts = self.verdicts[package]
+        for candidate in sample(files, operators, f"{self._options.seed} {package}"):
+            counted = sum(1 for each in verdicts if each.outcome is not Outcome.BROKEN)
+            if counted >= self._options.sample or time.monotonic() > until:
+                break
+            if self._options.only and not str(candidate.path).endswith(self._options.only):
+                continue
+            if mutant := carry_out(candidate, operators):
+                verdicts.append(judge.judge(mutant))
+                report.say(report.line(verdicts[-1], self._root))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Judge, print figures by package and what was not noticed."""
+    table = settings.read()
+    parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
+    parser.add_argument("--sample", type=int, default=table.sample)
+    parser.add_argument("--minutes", type=float, default=float(table.minutes))
+    parser.add_argument("--seconds", type=float, default=float(table.seconds_per_mutant))
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--package", action="append", choices=sorted(table.packages))
+    parser.add_argument("--only", help="only changes of files whose path ends so")
+    parser.add_argument("--tests", action="append", help="only tests of these folders or files")
+    options = parser.parse_args(arguments)
+    try:
+        tool.ready()
+    except tool.ToolError as error:
+        report.say(str(error))
+        return 2
+    loop = Loop(options, table, settings.ROOT)
+    quiet = ("-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", _MARKERS)
+    chosen = options.package or table.packages
+    tests = options.tests or sorted({each for name in chosen for each in table.packages[name].tests})
+    pytest.main([*quiet, *tests], plugins=[loop])
+    report.say(report.summary(loop.verdicts, settings.ROOT, str(options.seed)))
+    return 0 if any(loop.verdicts.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
