@@ -18,7 +18,7 @@ SIDE_BY_SIDE = -n logical --maxprocesses 4 --dist loadfile
 # SANDBOX=1 plays AWS and every existing cluster, so that staging and prod run offline too.
 export SANDBOX ?=
 
-.PHONY: help setup toolchain up down preview render test bench bench-memory goldens plots snapshots check fmt format-check lint type fast lock clean
+.PHONY: help setup toolchain up down preview render test bench bench-memory mutants goldens plots snapshots check fmt format-check lint type fast lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -59,6 +59,10 @@ bench: toolchain ## previews as ratios (program, pack, prod by regions), budgets
 bench-memory: setup ## compare the memory model with other estimators
 	@$(BIN)/python -m benchmarks.peers
 
+mutants: setup ## change the code at random and see which tests notice (SAMPLE=, MINUTES=, SEED=, PACKAGE=)
+	@$(BIN)/python -m benchmarks.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(MINUTES),--minutes $(MINUTES)) \
+		$(if $(SEED),--seed $(SEED)) $(if $(PACKAGE),--package $(PACKAGE))
+
 goldens: setup ## ask the pinned engine itself, without a GPU (several GB; SAMPLE=5 checks five)
 	@$(BIN)/python -m goldens $(if $(SAMPLE),--sample $(SAMPLE))
 
@@ -90,6 +94,9 @@ lock: setup ## renew requirements.lock from pyproject.toml
 	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
 		--group dev --no-emit-index-url --custom-compile-command "make lock" \
 		pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
+		--group mutants --no-emit-index-url --custom-compile-command "make lock" \
+		-o benchmarks/mutants/requirements.txt
 
 clean: ## remove what the tree's commands made in the tree
 	@rm -rf build .pytest_cache .ruff_cache .hypothesis

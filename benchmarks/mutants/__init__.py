@@ -2,7 +2,7 @@
 
     settings.py    the packages and bounds of `[tool.mutants]` in pyproject.toml
     tool.py        cosmic-ray, in an environment of their own outside the tree
-    operators.py   two more kinds of change, in cosmic-ray's form: a statement left out, a word changed
+    operators.py   two more kinds of change: a statement left out, a word changed
     candidates.py  every possible change of a package, and a random sample of them
     codes.py       the change inside a running process: the code of live functions is replaced
     forks.py       work in a forked copy of the warm process, with what it has to say

@@ -1,8 +1,9 @@
 """Every change that the operators can make to a file, and a random sample of them.
 
 A place counts once however many changes it allows (cosmic-ray knows eleven other operators for one
-`+`), else arithmetic would make up most of a sample. Annotations are left out where nothing runs
-them; a model's fields are not, but for the bar between two types.
+`+`), else arithmetic would make up most of a sample. Left out is what a type checker reads and
+nothing else: annotations (but not those of a model's fields, apart from the bar between two types)
+and the words that freeze a class. So is `strict` of `zip`, an assertion about our own lists.
 """
 
 import ast
@@ -13,9 +14,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from benchmarks.mutants import tool
 from benchmarks.mutants.operators import Operator
+
+_CHECKED: Final = {
+    ("dataclass", "frozen"),
+    ("dataclass", "kw_only"),
+    ("dataclass", "slots"),
+    ("ConfigDict", "frozen"),
+    ("zip", "strict"),
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -154,14 +164,15 @@ class _Annotations:
 
 def _typed(tree: ast.Module) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.AnnAssign):
-            yield node.annotation
-        elif isinstance(node, ast.arg) and node.annotation is not None:
+        if isinstance(node, ast.AnnAssign | ast.arg) and node.annotation is not None:
             yield node.annotation
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
             yield node.returns
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in {"cast", "typing.cast"}:
-            yield node.args[0]
+        elif isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called == "cast":
+                yield node.args[0]
+            yield from (each.value for each in node.keywords if (called, each.arg) in _CHECKED)
 
 
 def _stretch(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:

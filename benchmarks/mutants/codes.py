@@ -1,8 +1,8 @@
 """The change inside a running process: the code of live functions is replaced.
 
 Whoever imported a function, wrapped it or hung it into a validator has the same function object, so
-replacing its code reaches all of them and nothing has to be imported again. What runs while a module
-is imported (constants, class bodies, decorators, defaults) cannot be changed so.
+replacing its code reaches all of them and nothing has to be imported again. What runs while a
+module is imported (constants, class bodies, decorators, defaults) cannot be changed so.
 """
 
 import gc
@@ -44,7 +44,9 @@ def changed_functions(path: Path, source: str, changed: str) -> dict[Name, CodeT
 def replace(path: Path, source: str, different: dict[Name, CodeType]) -> int:
     """Replace the code of every live function of these names; return how many there were."""
     own = _Parts(compile(source, str(path), "exec", dont_inherit=True)).functions
-    wanted = {(own[name].co_qualname, own[name].co_firstlineno): each for name, each in different.items()}
+    wanted = {
+        (own[name].co_qualname, own[name].co_firstlineno): each for name, each in different.items()
+    }
     count = 0
     for function in _functions():
         code = function.__code__
@@ -81,9 +83,9 @@ class _Parts:
 
     def _split(self, code: CodeType) -> list[object]:
         kept: list[object] = [code.co_code, code.co_names, code.co_name]
-        for constant in code.co_consts:
+        for constant in cast("tuple[object, ...]", code.co_consts):
             if not isinstance(constant, CodeType):
-                kept.append((type(constant), constant))
+                kept.append((type(constant).__name__, constant))
             elif constant.co_name.startswith("<"):
                 kept.append(constant)
             elif constant.co_flags & _OPTIMIZED:

@@ -6,8 +6,6 @@ from typing import Final
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-FILE: Final = Path(__file__).with_name("equivalents.yaml")
-
 
 class Equivalent(BaseModel):
     """One change that no test can notice."""
@@ -23,6 +21,6 @@ class Equivalent(BaseModel):
 _KEYED: Final = TypeAdapter(dict[str, Equivalent])
 
 
-def read(file: Path = FILE) -> dict[str, Equivalent]:
-    """Return the recorded changes by key."""
+def read(file: Path) -> dict[str, Equivalent]:
+    """Return the recorded changes by key, what `make mutants` prints before each change."""
     return _KEYED.validate_python(yaml.safe_load(file.read_text(encoding="utf-8")) or {})

@@ -22,6 +22,8 @@ from benchmarks.mutants.running import Said, Watch
 _CLOCK_PER_SECOND: Final = 12
 """So much slower may the clock be than the processor: other work runs beside this."""
 _TRIES: Final = 3
+_MOST_ANEW: Final = 400
+"""Tests that are collected again where modules are imported anew."""
 
 
 class Outcome(StrEnum):
@@ -81,19 +83,18 @@ class Judge:
             ended = self._try(mutant, tests, anew=anew)
             seconds += ended.seconds
             outcome, last, tried = _outcome(ended)
-            if not outcome.noticed or not last or self._passes_unchanged(last, anew=anew):
-                break
+            believed = not outcome.noticed or not last or self._passes_unchanged(last, anew=anew)
+            if believed:
+                return Verdict(
+                    mutant=mutant,
+                    outcome=outcome,
+                    test=last if outcome.noticed else "",
+                    tried=tried,
+                    reaching=len(tests),
+                    seconds=seconds,
+                )
             tests = [test for test in tests if test != last]
-        else:
-            outcome = Outcome.SURVIVED
-        return Verdict(
-            mutant=mutant,
-            outcome=outcome,
-            test=last if outcome.noticed else "",
-            tried=tried,
-            reaching=len(tests),
-            seconds=seconds,
-        )
+        return Verdict(mutant=mutant, outcome=Outcome.SURVIVED, seconds=seconds)
 
     def _tests(self, mutant: Mutant) -> tuple[list[str], bool]:
         """Return the tests to run, and whether modules must be imported anew for it."""
@@ -117,7 +118,7 @@ class Judge:
                     codes.clear_caches(self._root)
                     self._run_items(tests, watch)
                     return
-            if not running.run_anew(self._root, (path, mutant.source), self._some(tests), watch):
+            if not running.run_anew(self._root, (path, mutant.source), tests[:_MOST_ANEW], watch):
                 tell(Said.BROKEN)
 
         return forks.run(work, clock_sec=self._clock())
@@ -140,14 +141,8 @@ class Judge:
         items = [self._items[test] for test in tests if test in self._items]
         running.run_items(self._session, items, watch)
 
-    def _some(self, tests: Sequence[str]) -> list[str]:
-        return list(tests)[:_MOST_ANEW]
-
     def _clock(self) -> float:
         return 60 + _CLOCK_PER_SECOND * self._bound
-
-
-_MOST_ANEW: Final = 400
 
 
 def _outcome(ended: forks.Ended) -> tuple[Outcome, str, int]:

@@ -17,7 +17,9 @@ _STEPS: Final = 4
 class Reach:
     """Recordings of all test modules, and which function mentions which name."""
 
-    def __init__(self, root: Path, recordings: Sequence[Recording], callers: Iterable[Path]) -> None:
+    def __init__(
+        self, root: Path, recordings: Sequence[Recording], callers: Iterable[Path]
+    ) -> None:
         self._root = root
         self.seconds: dict[str, float] = {}
         self._tests: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
@@ -57,7 +59,7 @@ class Reach:
         return found
 
     def nearest_first(self, tests: Iterable[str]) -> list[str]:
-        """Sort tests: one case of each test function after the other, narrow and quick ones first."""
+        """Sort tests: one case of each test function after the other, narrow ones first."""
         by_function: defaultdict[str, list[str]] = defaultdict(list)
         for test in sorted(tests, key=lambda test: (self.seconds.get(test, 0.0), test)):
             by_function[test.partition("[")[0]].append(test)
@@ -96,7 +98,9 @@ def _mentions(root: Path, callers: Iterable[Path]) -> Mapping[str, tuple[tuple[s
     for path in callers:
         file = str(path.relative_to(root))
         _collect(ast.parse(path.read_text(encoding="utf-8")), "", file, found)
-    return {name: tuple(sorted(users)) for name, users in found.items() if len(users) <= _TOO_COMMON}
+    return {
+        name: tuple(sorted(users)) for name, users in found.items() if len(users) <= _TOO_COMMON
+    }
 
 
 def _collect(

@@ -1,9 +1,9 @@
 """Which functions each test runs: one file for each test module, under build/mutants/.
 
-A module's tests run in a forked copy under the interpreter's own profiler, which names every function
-that was called and costs a third of what a line tracer does. What a fixture shared by several tests
-runs counts for all that use it. A recording holds until its test module changes; functions that are
-younger than it, or run in another thread, are found by their names instead (`reach.py`).
+A module's tests run in a forked copy under the interpreter's own profiler, which names every
+function that was called and costs less than a tracer of lines. What a fixture shared by several
+tests runs counts for all that use it. A recording holds until its test module changes. Functions
+that are younger, or run in another thread, are found by their names instead (`reach.py`).
 """
 
 import cProfile
@@ -59,9 +59,7 @@ class _Calls:
                 self._users[f"{_FIXTURE}{name}"].append(item.nodeid)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(
-        self, fixturedef: pytest.FixtureDef[Any]
-    ) -> Generator[None, Any, Any]:
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
         before = self._now
         if fixturedef.scope != "function":
             self._switch(f"{_FIXTURE}{fixturedef.argname}")
@@ -121,7 +119,10 @@ def record(
     return Recording(
         seconds=stored["seconds"],
         functions={
-            file: {name: tuple(each for each in tests if each in present) for name, tests in names.items()}
+            file: {
+                name: tuple(each for each in tests if each in present)
+                for name, tests in names.items()
+            }
             for file, names in stored["functions"].items()
         },
     )

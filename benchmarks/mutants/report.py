@@ -57,7 +57,7 @@ def score(verdicts: Sequence[Verdict]) -> str:
 
 
 def survivor(verdict: Verdict, root: Path) -> str:
-    """Return a change that was not noticed: where, by which key it can be recorded, and the lines."""
+    """Return a change that was not noticed: the key to record it by, its place and its lines."""
     mutant = verdict.mutant
     candidate = mutant.candidate
     was = "\n".join(f"  - {text}" for text in mutant.was.splitlines())

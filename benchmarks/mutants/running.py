@@ -1,15 +1,15 @@
-"""Chosen tests in a forked copy: on functions whose code was replaced, or on modules imported anew."""
+"""Chosen tests in a forked copy: on functions replaced in place, or on modules imported anew."""
 
 import importlib
 import importlib.abc
 import importlib.machinery
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -66,7 +66,7 @@ class Watch:
         return self.failed or self.bounded
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Stop the session after a failure or at the bound."""
         result = yield
         if self.over():
@@ -141,7 +141,7 @@ class Changed(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         """Return the usual finding with another loader where it is the changed file."""
         del target
-        if not self._path.stem == fullname.rpartition(".")[2] and self._path.stem != "__init__":
+        if self._path.stem != fullname.rpartition(".")[2] and self._path.stem != "__init__":
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path)
         if spec is None or spec.origin is None or Path(spec.origin) != self._path:

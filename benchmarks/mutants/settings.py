@@ -1,4 +1,4 @@
-"""The packages that are mutated and the bounds of a run, from `[tool.mutants]` in pyproject.toml."""
+"""The packages that are mutated and the bounds of a run: `[tool.mutants]` in pyproject.toml."""
 
 import tomllib
 from pathlib import Path
@@ -33,6 +33,8 @@ class Settings(BaseModel):
     minutes: PositiveInt
     seconds_per_mutant: PositiveInt
     """Processor time for one change's tests; a change not noticed by then counts as not noticed."""
+    equivalents: str
+    """The file of changes that mean the same."""
     callers: tuple[str, ...]
     """Folders whose functions tell which tests use a constant."""
     packages: dict[str, Package]
