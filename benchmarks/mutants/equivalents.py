@@ -12,7 +12,7 @@ class Equivalent(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    file: str
+    function: str
     was: str
     became: str
     reason: str = Field(min_length=10)
