@@ -39,7 +39,6 @@ _CLOUD_NAMES: Final = {
     "nvidiah100mega80gb": "h100-80gb",
     "nvidiah200141gb": "h200-141gb",
     "nvidiateslav100": "V100 16GB",
-    "nvidiateslap100": "P100",
 }
 """What Google's and Amazon's labels say where that is no name of a card."""
 

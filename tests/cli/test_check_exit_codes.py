@@ -161,3 +161,21 @@ def test_a_release_is_read_with_and_without_its_v(tmp_path: Path, version: str, 
     text = GOOD.replace(":v0.18.0", digest).replace("name: good", "name: engine")
     file.write_text(f"{text}---\n{METRIC}")
     assert run("check", "--versions", f"vllm={version}", "-f", str(file)).code == code
+
+
+@pytest.mark.parametrize("release", ["vllm=0.18.0", "keda=2.17.0", "external-secrets=0.15.1"])
+def test_a_v_before_a_release_changes_no_word(tmp_path: Path, release: str) -> None:
+    """Messages name the release as everybody writes it, vLLM 0.18.0."""
+    digest = "@sha256:" + "0" * 64
+    fallback = "  fallback: {failureThreshold: 3, replicas: 1}\n"
+    scaler = METRIC.replace("prometheus,", "prometheus, metricType: Value,") + fallback
+    secret = "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: x}\n"
+    file = tmp_path / "a.yaml"
+    file.write_text("---\n".join((FAULT.replace(":v0.18.0", digest), scaler, secret)))
+    bare = run("check", "--json", "--versions", release, "-f", str(file))
+    with_v = run("check", "--json", "--versions", release.replace("=", "=v"), "-f", str(file))
+    assert bare.out == with_v.out
+    name, _, version = release.partition("=")
+    assert any(
+        f"{name.lower()} {version}" in each["message"].lower() for each in bare.json["findings"]
+    )

@@ -117,7 +117,7 @@ def served(home: Path) -> Generator[tuple[Aws, Planes]]:
 def _forget() -> None:
     """Empty moto: its backends live as long as the interpreter."""
     backends: Any = importlib.import_module("moto.core.base_backend")
-    for instance in list(backends.BackendDict._instances):  # pyright: ignore[reportPrivateUsage] - where a client gets its handlers
+    for instance in list(backends.BackendDict._instances):  # pyright: ignore[reportPrivateUsage] - its backends are listed nowhere else
         instance.reset()
 
 

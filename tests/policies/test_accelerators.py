@@ -131,6 +131,10 @@ def test_a_node_shows_its_taints_in_an_export() -> None:
     made = of(REACH, lab.manifest(node), lab.manifest(policy))
     assert ["dedicated=gpu:NoSchedule" in each.message for each in made] == [True]
     assert of(DRIVER, lab.manifest(node), lab.manifest(policy)) == []
+    other: Json = {**node, "metadata": {"name": "cpu-0", "labels": {"gpu": "none"}}}
+    assert of(REACH, lab.manifest(other), lab.manifest(policy)) == []
+    other["status"] = {"nodeInfo": {"osImage": "Amazon Linux 2023.9"}}
+    assert of(DRIVER, lab.manifest(other), lab.manifest(policy)) == []
     node["status"] = {"nodeInfo": {"osImage": "Amazon Linux 2023.9"}}
     assert len(of(DRIVER, lab.manifest(node), lab.manifest(policy))) == 1
     policy["spec"]["driver"]["enabled"] = False

@@ -13,10 +13,12 @@ from engine_files import engine, found, severities
 from policies_lab import ABSENT, CONTAINER, CONTEXT, POD, Json
 from slips_lab import release
 
+from policies.cards import placement
 from policies.evaluate import findings
-from policies.manifest import Manifest, Options
+from policies.manifest import Manifest, Options, of_body
 from policies.nodes import Node
 from policies.unknowns import plain
+from policies.workload import pods_of
 
 pytestmark = pytest.mark.pure
 
@@ -43,6 +45,11 @@ STORAGE = "k8s-pod-bound-storage"
 IMAGE = "k8s-container-pin-image"
 SELECT = "k8s-pod-select-gpu-nodes"
 
+TEMPLATES = "k8s-statefulset-keep-templates"
+PORTS = "k8s-container-leave-engine-ports"
+
+VOLUMES = "engine.spec.volumeClaimTemplates"
+POD_IP = {"fieldRef": {"fieldPath": "status.podIP"}}
 SECURITY = f"{CONTAINER}.securityContext"
 INIT = f"{POD}.initContainers.0"
 LIVENESS = f"{CONTAINER}.livenessProbe"
@@ -63,6 +70,12 @@ def local(size: str) -> Json:
 def attempt(timeout: str) -> Json:
     """Return a retry whose attempts end after a time."""
     return {"perRetry": {"timeout": timeout}}
+
+
+def template(labels: Json) -> Json:
+    """Return a claim template with labels."""
+    kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    return {**kind, "metadata": {"name": "data", "labels": labels}}
 
 
 EDGES: list[tuple[str, dict[str, Any], bool]] = [
@@ -218,6 +231,22 @@ EDGES: list[tuple[str, dict[str, Any], bool]] = [
         False,
     ),
     (STORAGE, {f"{CONTAINER}.resources.limits.ephemeral-storage": ABSENT}, True),
+    # What a chart's next version changes, of Helm's and of Kubernetes' recommended labels.
+    (TEMPLATES, {VOLUMES: [template({"helm.sh/chart": "x-1.2"})]}, True),
+    (TEMPLATES, {VOLUMES: [template({"app.kubernetes.io/version": "1.2"})]}, True),
+    (TEMPLATES, {VOLUMES: [template({"chart": "x-1.2"})]}, True),
+    (TEMPLATES, {VOLUMES: [template({"version": "1.2"})]}, True),
+    (TEMPLATES, {VOLUMES: [template({"app.kubernetes.io/name": "x"})]}, False),
+    (TEMPLATES, {VOLUMES: [template({"version": "1"})], "engine.kind": "Workload"}, False),
+    # A link or a reference to another variable is no port that somebody wrote.
+    (PORTS, {f"{CONTAINER}.env.1": {"name": "VLLM_PORT", "value": "8000"}}, True),
+    (PORTS, {f"{CONTAINER}.env.1": {"name": "VLLM_PORT", "value": "29500"}}, True),
+    (PORTS, {f"{CONTAINER}.env.1": {"name": "VLLM_HOST_IP", "value": "$(POD_IP)"}}, False),
+    (PORTS, {f"{CONTAINER}.env.1": {"name": "VLLM_HOST_IP", "valueFrom": POD_IP}}, False),
+    (PORTS, {f"{CONTAINER}.env.1": {"name": "VLLM_HOST_IP", "value": "10.0.0.1"}}, True),
+    # Other kinds are not judged by what they are not.
+    (POLICY, {"backends.kind": "OtherPolicy", PER_RETRY: attempt("5s")}, False),
+    (AWAIT, {"engine.kind": "DaemonSet", f"{MARKS}|triplane.dev/startup-seconds": "9999"}, False),
     (IMAGE, {f"{CONTAINER}.image": "vllm/vllm-openai:main-cu129"}, True),
     (IMAGE, {f"{CONTAINER}.image": "vllm/vllm-openai:latest@sha256:" + "0" * 64}, False),
     (IMAGE, {f"{CONTAINER}.image": "vllm/vllm-openai:v0.33.0-latest"}, False),
@@ -368,3 +397,58 @@ def test_only_the_serving_container_has_a_name_that_kserve_knows() -> None:
     assert found(rule, body) == []
     body["spec"]["predictor"] = worker
     assert len(found(rule, body)) == 1
+
+
+@pytest.mark.parametrize(
+    ("ignored", "refused"),
+    [((), True), (("spec",), False), (("spec.replicas",), False), (("metadata",), True)],
+)
+def test_an_ignored_count_is_left_to_the_autoscaler(
+    ignored: tuple[str, ...], refused: bool
+) -> None:
+    """Pulumi then never writes it again."""
+    stack = lab.broken("engine.spec.replicas", 2)
+    made = [lab.manifest(body) for name, body in stack.items() if name != "engine"]
+    workload = lab.manifest(stack["engine"])
+    assert workload.options is not None
+    options = replace(workload.options, ignore_changes=ignored)
+    told = findings([*made, replace(workload, options=options)], CONTEXT)
+    assert bool(lab.refused(told, "k8s-workload-leave-replicas")) == refused
+
+
+@pytest.mark.parametrize(
+    ("select", "product", "gib"),
+    [
+        # Google's labels (cloud.google.com/gke-accelerator), by their documentation.
+        ("nvidia-tesla-t4", "T4", 16),
+        ("nvidia-l4", "L4", 24),
+        ("nvidia-tesla-a100", "A100", 40),
+        ("nvidia-a100-80gb", "A100", 80),
+        ("nvidia-h100-80gb", "H100", 80),
+        ("nvidia-h100-mega-80gb", "H100", 80),
+        ("nvidia-h200-141gb", "H200", 141),
+        ("nvidia-tesla-v100", "V100", 16),
+        # Machine types of Google, Amazon and Microsoft, by theirs.
+        ("a2-highgpu-8g", "A100", 40),
+        ("a2-ultragpu-1g", "A100", 80),
+        ("a3-highgpu-8g", "H100", 80),
+        ("a3-megagpu-8g", "H100", 80),
+        ("a3-ultragpu-8g", "H200", 141),
+        ("p3.16xlarge", "V100", 16),
+        ("g5.xlarge", "A10G", 24),
+        ("p5.48xlarge", "H100", 80),
+        ("Standard_NC24ads_A100_v4", "A100", 80),
+        ("Standard_ND96amsr_A100_v4", "A100", 80),
+        ("Standard_ND96isr_H100_v5", "H100", 80),
+        ("Standard_NC64as_T4_v3", "T4", 16),
+    ],
+)
+def test_a_clouds_name_is_the_card_that_it_has(select: str, product: str, gib: int) -> None:
+    """The card's memory decides; what is usable of it is a little less than its name says."""
+    machine = "." in select or select.startswith(("a2-", "a3-", "Standard_"))
+    label = "node.kubernetes.io/instance-type" if machine else "cloud.google.com/gke-accelerator"
+    (pod,) = pods_of(of_body(engine(["m"], select={label: select})))
+    (container,) = pod.containers()
+    (card,) = placement(container, replace(CONTEXT, pulumi=False)).cards
+    assert product in (card.product or "").split("-")
+    assert 0.9 * gib <= card.memory_gib <= gib
