@@ -6,7 +6,6 @@ otherwise read from the hub. `Seen` is for scoring only and is passed to no meth
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,9 +24,9 @@ from models.architecture import (
     architecture,
     with_quantisation,
 )
-from models.architecture.names import ModelNames
+from models.architecture.names import ModelNames, model_key
 from models.base import GIB
-from models.catalogue import Catalogue, plain_name
+from models.catalogue import Catalogue
 from models.memory import BudgetRequest, Card, behaviour_of
 from models.memory.request import resolve
 from models.problems import ProblemsError
@@ -148,13 +147,11 @@ def from_cases() -> tuple[list[Asked], dict[str, int]]:
 
 
 def _config(name: str, names: ModelNames, catalogue: Catalogue) -> Mapping[str, JsonValue] | None:
-    wanted = plain_name(name)
+    wanted = model_key(name)
     for model in catalogue.models.values():
-        if wanted in (plain_name(model.entry.name), plain_name(model.entry.repository)):
+        if wanted in (model_key(model.entry.name), model_key(model.entry.repository)):
             return model.config
-    # Of two versions in one name the last, as models/asking.py reads it.
-    last = re.sub(r"(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)(?![\w.]*/)", r"\2", name)
-    return names.configuration(name) or names.configuration(last)
+    return names.configuration(name)
 
 
 def _of_case(

@@ -9,6 +9,7 @@ from pydantic import PositiveFloat
 from catalog.files import Source
 from catalog.reading import Reader
 from models.accelerators import ComputeCapability, capability
+from models.architecture.name_words import NameWords
 from models.architecture.names import Alias, Configurations, ModelNames
 from models.base import Model
 from models.cards import OtherGpu
@@ -45,7 +46,16 @@ def model_names(given: Configurations, root: Path | None = None) -> ModelNames:
     The table is read when a name is asked for that the catalogue does not have; `ProblemsError` is
     raised then.
     """
-    return ModelNames(lambda: _aliases(root or _HERE), given)
+    here = root or _HERE
+    return ModelNames(lambda: _aliases(here), given, lambda: _words(here))
+
+
+@cache
+def _words(root: Path) -> NameWords:
+    reader = Reader(root)
+    parsed = reader.model("model_name_words.yaml", NameWords)
+    reader.finish("catalogue")
+    return parsed or NameWords()
 
 
 @cache

@@ -48,15 +48,18 @@ def find_model(text: str, catalogue: Catalogue) -> FoundModel:
             )
     if text.startswith(("/", "./", "../", "~")):
         raise InputError(f"{text}: no such directory or file")
-    config = model_names({}).configuration(text)
-    if config is None:
-        names = ", ".join(sorted(catalogue.models))
+    table = model_names({})
+    reading = table.read(text)
+    if reading is None:
+        names, near = ", ".join(sorted(catalogue.models)), table.nearest(text)
+        hint = "" if near is None else f" (the nearest is {near})"
         raise InputError(
-            f"{text}: no directory, no model of the catalogue ({names}) and no known name; give "
-            "the directory with its config.json"
+            f"{text}: no directory, no model of the catalogue ({names}) and no known name{hint}; "
+            "give the directory with its config.json"
         )
-    known = Known(repository=text, source="catalog/model_aliases.yaml")
-    return FoundModel(name=catalogue_name(text), config=dict(config), known=known)
+    read_as = "" if reading.note is None else f": {reading.note}"
+    known = Known(repository=text, source=f"catalog/model_aliases.yaml{read_as}")
+    return FoundModel(name=catalogue_name(text), config=dict(reading.config), known=known)
 
 
 def from_path(path: Path) -> FoundModel:

@@ -13,10 +13,10 @@ from typing import Final
 from pydantic import JsonValue
 
 from models.architecture import Architecture, architecture
-from models.architecture.names import ModelNames
+from models.architecture.names import ModelNames, model_key
 from models.cards import CardNames, FoundCard
 from models.cases import Case, arguments_of_case
-from models.catalogue import Catalogue, CatalogueModel, plain_name
+from models.catalogue import Catalogue, CatalogueModel
 from models.contract import EngineContract, MinimumCapability
 from models.golden import ModelGoldens
 from models.memory import (
@@ -182,26 +182,19 @@ def _model(name: str | None, sources: Sources) -> _Model:
     if not name:
         return _Model(config=None, missing="model: not given")
     models = sources.catalogue.models
-    wanted = plain_name(name)
+    wanted = model_key(name)
     for entry in models.values():
-        if wanted in (plain_name(entry.entry.name), plain_name(entry.entry.repository)):
+        if wanted in (model_key(entry.entry.name), model_key(entry.entry.repository)):
             return _Model(config=entry.config, entry=entry)
-    config = sources.names.configuration(name)
-    if config is not None:
-        return _Model(config=config)
-    other = _alternative(name)
-    config = None if other is None else sources.names.configuration(other)
-    if config is not None:
-        return _Model(config=config, note=f"model: {name!r} is read as {other!r}")
-    near = get_close_matches(name.lower(), list(models), n=3, cutoff=0.5)
-    hint = f"; did you mean {', '.join(near)}?" if near else ""
+    reading = sources.names.read(name)
+    if reading is not None:
+        note = None if reading.note is None else f"model: {reading.note}"
+        return _Model(config=reading.config, note=note)
+    near = sources.names.nearest(name)
+    close = get_close_matches(name.lower(), list(models), n=1, cutoff=0.5)
+    near = near or (close[0] if close else None)
+    hint = "" if near is None else f"; the nearest known name is {near!r}: write it if you mean it"
     return _Model(config=None, missing=f"model: no configuration is known for {shown(name)}{hint}")
-
-
-def _alternative(name: str) -> str | None:
-    """Return the last of several versions that a name gives (`Qwen3.5/3.6-27B`), or None."""
-    changed = re.sub(r"(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)(?![\w.]*/)", r"\2", name)
-    return changed if changed != name else None
 
 
 def _computable(

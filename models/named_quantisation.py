@@ -6,7 +6,7 @@ name. A configuration that somebody gives (`--model-config`) speaks for itself. 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,12 +26,16 @@ _WORDS: Final[Mapping[str, str]] = {
     "w4a16": "int4",
     "int8": "int8",
     "w8a8": "int8",
+    "w8a16": "int8",
     "bnb": "bitsandbytes",
     "bitsandbytes": "bitsandbytes",
     "exl2": "exl2",
     "exl3": "exl3",
 }
 """Words of checkpoints' names and the methods that they stand for; EXL's bits are not in a name."""
+
+_EIGHT_BIT: Final = frozenset({"int8", "8bit", "w8a8", "w8a16"})
+_EITHER: Final = frozenset({"gptq", "awq", "bitsandbytes"})
 
 _FAMILIES: Final[Mapping[SchemeKind, str]] = {
     SchemeKind.FP8_TENSOR: "fp8",
@@ -54,11 +58,17 @@ def quantisation_in_name(name: str | None) -> str | None:
     words = re.findall(r"[a-z0-9]+", (name or "").lower())
     for word in words:
         if word in _WORDS:
-            return _WORDS[word]
+            return _with_bits(_WORDS[word], words)
     blocks = re.search(r"\bq\d_[0-9a-z](?:_[a-z])?\b", re.sub("[-. ]", " ", (name or "").lower()))
     if blocks is not None:
         return f"gguf {blocks[0]}"
     return "gguf" if "gguf" in words else None
+
+
+def _with_bits(method: str, words: Collection[str]) -> str:
+    """Return the method in 8 bit where the name says so: GPTQ and bitsandbytes have 4 as well."""
+    wide = method in _EITHER and not _EIGHT_BIT.isdisjoint(words)
+    return "int8" if wide else method
 
 
 def stored_as_named(name: str | None, shape: Architecture, arguments: Arguments) -> Stored:
@@ -68,7 +78,8 @@ def stored_as_named(name: str | None, shape: Architecture, arguments: Arguments)
     replaces it; of the same kind it stays, since it knows more.
     """
     stated = arguments.quantization
-    method = stated or quantisation_in_name(name)
+    words = re.findall(r"[a-z0-9]+", (name or "").lower())
+    method = _with_bits(stated, words) if stated else quantisation_in_name(name)
     if method is None:
         return Stored(shape=shape, arguments=arguments)
     own, scheme = shape.quantisation, named_scheme(method)

@@ -8,7 +8,6 @@ import pytest
 
 from models.architecture import CacheKind, Family, Part, SchemeKind, architecture, matches
 from models.architecture.facts import config_of_facts
-from models.architecture.names import Alias, ModelNames
 from models.problems import ProblemsError
 from tests.models.memory_data import configs, read
 
@@ -172,15 +171,3 @@ def test_summaries_are_read_like_configurations() -> None:
         with suppress(ProblemsError):
             read_whole += not architecture(config_of_facts(record)).incomplete
     assert read_whole >= 100
-
-
-def test_names_resolve_as_people_write_them() -> None:
-    alias = Alias(id="org/Base-7B-Instruct", names=("Base 7B",), configuration=LLAMA, source="test")
-    changed = Alias(
-        id="org/Base-7B-FP8", like="org/Base-7B-Instruct", changes={"vocab_size": 7}, source="test"
-    )
-    names = ModelNames(lambda: (alias, changed), {})
-    for text in ("org/Base-7B-Instruct", "base 7b", "a fine-tune (org/base-7b-instruct) of mine"):
-        assert names.configuration(text) == LLAMA
-    assert (names.configuration("Org/base_7b-FP8") or {})["vocab_size"] == 7
-    assert names.configuration("something else") is None
