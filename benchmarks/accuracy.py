@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from benchmarks.fit_memory import Sample, figures, fit, low, samples
+from benchmarks.fit_memory import figures, without_each
+from benchmarks.fit_samples import Sample, samples
 from benchmarks.memory_cases import Case, cases
 from benchmarks.peer_questions import missing_data
 from benchmarks.peer_scores import errors_of
@@ -40,7 +41,7 @@ def seen(sample: Sample) -> float:
 
 def low_of(sample: Sample) -> float:
     """Return the bound of the KV memory, GiB, not below 0."""
-    return max(0.0, low(sample, FITTED))
+    return max(0.0, sample.low(FITTED))
 
 
 def error(sample: Sample) -> float:
@@ -78,8 +79,8 @@ def _numbers(text: str) -> tuple[int, tuple[int, ...], str]:
 
 def _cells(members: Sequence[Sample]) -> tuple[str, ...]:
     errors = errors_of([error(sample) for sample in members])
-    distance = statistics.median(sample.kv(FITTED) - low(sample, FITTED) for sample in members)
-    outside = sum(low(sample, FITTED) > seen(sample) + 0.005 for sample in members)
+    distance = statistics.median(sample.slack(FITTED) for sample in members)
+    outside = sum(sample.low(FITTED) > seen(sample) + 0.005 for sample in members)
     return (
         str(errors.n),
         shown(errors.median),
@@ -93,9 +94,8 @@ def _cells(members: Sequence[Sample]) -> tuple[str, ...]:
 def summary() -> str:
     """Return the figures in sample, and with constants fitted without each run's thread."""
     found = samples(cases())
-    stated = [sample for sample in found if _is_stated(sample)]
-    threads = {sample.case.source for sample in found}
-    without = {name: fit([s for s in found if s.case.source != name]) for name in threads}
+    stated = [sample for sample in found if sample.is_stated]
+    without = without_each(found)
 
     def inside(_: Sample) -> Fitted:
         return FITTED
@@ -106,7 +106,11 @@ def summary() -> str:
     columns = [_summary(found, stated, fitted) for fitted in (inside, outside)]
     rows = [(name, columns[0][name], columns[1][name]) for name in columns[0]]
     return table(
-        ("what", "committed constants, in sample", f"leaving out one of {len(threads)} threads"),
+        (
+            "what",
+            "committed constants, in sample",
+            f"all fitted anew, leaving out one of {len(without)} threads",
+        ),
         rows,
     )
 
@@ -130,11 +134,6 @@ def _summary(
         "failed runs called fits": f"{len(whole.false_fits)} of {failed}",
         "running runs refused": f"{len(whole.false_refusals)} of {whole.running}",
     }
-
-
-def _is_stated(sample: Sample) -> bool:
-    names = ("kv_cache_gib", "available_kv_gib")
-    return any(sample.case.number(name) is not None for name in names)
 
 
 def unknown() -> str:

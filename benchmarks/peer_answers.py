@@ -11,11 +11,13 @@ from models.architecture import SchemeKind
 from models.base import GIB
 from models.memory import Verdict, budget
 from models.memory.calculator import CalculatorInput, old_calculator
+from models.memory.constants import FITTED, Fitted
 from models.memory.kvcache import cache_plan
 from models.memory.request import resolve
 from models.problems import ProblemsError
 
 OURS: Final = "ours"
+LEFT_OUT: Final = "ours, left out"
 TEXTBOOK: Final = "textbook"
 CALCULATOR: Final = "old calculator"
 
@@ -37,11 +39,11 @@ class Answer:
     why: str | None = None
 
 
-def ours(asked: Question) -> Answer:
+def ours(asked: Question, fitted: Fitted = FITTED) -> Answer:
     """Return our model's answer. The card enters only where the run states one."""
     try:
         plan = cache_plan(asked.request, resolve(asked.request))
-        found = budget(asked.request)
+        found = budget(asked.request, fitted)
     except ProblemsError as error:
         return Answer(why=str(error))
     # Of a large pool, so that rounding to whole blocks does not show.

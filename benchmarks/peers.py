@@ -17,7 +17,19 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from benchmarks.documents import DOCUMENT, renewed
-from benchmarks.peer_answers import CALCULATOR, OURS, TEXTBOOK, Answer, calculator, ours, textbook
+from benchmarks.fit_memory import without_each
+from benchmarks.fit_samples import samples
+from benchmarks.memory_cases import cases
+from benchmarks.peer_answers import (
+    CALCULATOR,
+    LEFT_OUT,
+    OURS,
+    TEXTBOOK,
+    Answer,
+    calculator,
+    ours,
+    textbook,
+)
 from benchmarks.peer_goldens import from_goldens
 from benchmarks.peer_packages import PackagesError, ask
 from benchmarks.peer_questions import OPEN, Asked, Question, from_cases, missing_data
@@ -31,6 +43,7 @@ from benchmarks.peer_tables import (
     score_rows,
     table,
 )
+from models.memory.constants import FITTED
 
 PURE = {OURS: ours, TEXTBOOK: textbook, CALCULATOR: calculator}
 """The methods that need nothing installed."""
@@ -55,11 +68,20 @@ def pure_answers(questions: Sequence[Question]) -> dict[str, Sequence[Answer]]:
     return {name: [method(asked) for asked in questions] for name, method in PURE.items()}
 
 
+def left_out(asked: Sequence[Asked]) -> list[Answer]:
+    """Return our answers with constants that were fitted without each run's source thread."""
+    runs = cases()
+    fits = without_each(samples(runs))
+    threads = {run.id: run.source for run in runs}
+    # A thread that taught nothing changes nothing.
+    return [ours(question, fits.get(threads[question.id], FITTED)) for question, _ in asked]
+
+
 def compare(*, offline: bool = False) -> Comparison:
     """Ask every method every question and score the answers."""
-    cases, left = from_cases()
+    asked, left = from_cases()
     goldens = from_goldens()
-    both: list[Asked] = [*cases, *goldens]
+    both: list[Asked] = [*asked, *goldens]
     questions = [question for question, _ in both]
     answers = pure_answers(questions)
     versions: dict[str, str] = {}
@@ -71,14 +93,15 @@ def compare(*, offline: bool = False) -> Comparison:
             versions.update(found.versions)
         except PackagesError as error:
             problem = str(error)
-    of_cases = {name: said[: len(cases)] for name, said in answers.items()}
-    of_goldens = {name: said[len(cases) :] for name, said in answers.items()}
+    of_cases = {name: said[: len(asked)] for name, said in answers.items()}
+    with_left_out = {OURS: of_cases[OURS], LEFT_OUT: left_out(asked), **of_cases}
+    of_goldens = {name: said[len(asked) :] for name, said in answers.items()}
     return Comparison(
-        runs=scores(cases, of_cases),
-        shared=shared_scores(cases, of_cases),
-        determined=determined_rows(cases, of_cases),
+        runs=scores(asked, with_left_out),
+        shared=shared_scores(asked, with_left_out),
+        determined=determined_rows(asked, of_cases),
         goldens=golden_scores(goldens, of_goldens),
-        asked=len(cases),
+        asked=len(asked),
         left=left,
         versions=versions,
         problem=problem,
@@ -96,7 +119,9 @@ def shown(found: Comparison) -> str:
         "\n".join(f"{name} {version}" for name, version in found.versions.items())
         or f"llm-d-planner and hf-mem: {found.problem}",
         "Real runs, absolute errors. KV per token is that of the log, or one request's need where "
-        "the log states it; KV GiB is per GPU where the log states it.",
+        "the log states it; KV GiB is per GPU where the log states it. `ours` is in sample: its "
+        f"constants were fitted on these very runs. `{LEFT_OUT}` judges each run with all "
+        "constants fitted without its source thread.",
         table(SCORE_HEAD, score_rows(found.runs)),
         f"Only the {common} runs that every method judges.",
         table(SCORE_HEAD, score_rows(found.shared)),

@@ -155,7 +155,7 @@ def _activation(run: BudgetRequest, taken: Measure, peak: float) -> Fitted:
     and the other so far that it does not lead instead. One run cannot tell more.
     """
     resolved = taken.resolved
-    sampler_only = replace(FITTED, layer_copies=0.0, encoder_copies=0.0)
+    sampler_only = replace(FITTED, layer_copies=0.0)
     layer_only = replace(FITTED, sampler_sorts=0.0, sampler_fused=0.0)
     none = replace(sampler_only, sampler_sorts=0.0, sampler_fused=0.0)
     floor = activation_gib(run, resolved, none)
@@ -174,7 +174,6 @@ def _activation(run: BudgetRequest, taken: Measure, peak: float) -> Fitted:
         sampler_sorts=FITTED.sampler_sorts * sampled,
         sampler_fused=FITTED.sampler_fused * sampled,
         layer_copies=FITTED.layer_copies * layered,
-        encoder_copies=FITTED.encoder_copies * layered,
     )
 
 
@@ -183,7 +182,7 @@ def _bound(fitted: Fitted) -> Fitted:
     return replace(
         fitted,
         bound=fitted.bound * left,
-        bound_share=fitted.bound_share * left,
+        bound_fused=fitted.bound_fused * left,
         bound_layer=fitted.bound_layer * left,
         bound_assumed=0.0,
         bound_oldest=0.0,

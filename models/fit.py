@@ -59,8 +59,8 @@ def _margin_problem(where: Where, fit: Budget) -> Problem:
         path=where.path,
         rule="plan-margin",
         object=where.subject,
-        message=f"the engine would probably start, but one time in a hundred its KV cache has less "
-        f"than {low:.2f} GiB, and one request of full length needs {need:.2f} GiB",
+        message=f"the engine would probably start, but its KV cache may have as little as "
+        f"{low:.2f} GiB, and one request of full length needs {need:.2f} GiB",
         value=f"estimate {fit.kv_cache_gib or 0.0:.2f} GiB, bound {low:.2f} GiB",
         mend="lower max_model_len, max_num_batched_tokens or max_num_seqs, raise "
         "gpu_memory_utilization, or record an exception once a run is measured (calibrate)",

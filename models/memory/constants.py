@@ -1,7 +1,7 @@
 """The constants that are learnt from real runs, not read from source. One source of truth.
 
-`benchmarks/fit_memory.py` fits them on `data/vram_cases.jsonl`, leaving out one source thread at a
-time, and prints this block; docs/memory-model.md has the accuracy. None belongs to a single run.
+`benchmarks/fit_memory.py` fits all of them on `data/vram_cases.jsonl` and prints this block;
+docs/memory-model.md has which runs tell each, and the accuracy on threads left out.
 """
 
 from dataclasses import dataclass
@@ -18,8 +18,6 @@ class Fitted:
     """The same of a sampler with fused kernels (from 0.16)."""
     layer_copies: float
     """Times that a layer's widest results of one step are held."""
-    encoder_copies: float
-    """The same of a vision encoder's layer."""
     activation_floor: float
     """What a step takes beside: attention workspaces, masks, block tables."""
     context_first: float
@@ -37,41 +35,40 @@ class Fitted:
     context_rocm: float
     """What ROCm takes more than CUDA."""
     bound: float
-    """How far below the estimate the KV memory may lie: the part that does not scale."""
-    bound_share: float
-    """And the share of what is estimated (activation, non-torch, graphs)."""
+    """How far below the estimate the KV memory may lie where nothing is known badly."""
+    bound_fused: float
+    """And copies of sequences x vocabulary where a fused sampler sets the activation peak."""
     bound_layer: float
-    """And the share of an activation peak that a layer or an encoder sets, not the sampler."""
-    bound_assumed: float
-    """And the share of the weights where the quantisation is only named, not described."""
-    bound_oldest: float
-    """And the share of the weights under releases to 0.4 on several GPUs."""
+    """And GiB where a layer or an encoder sets it."""
     bound_tower: float
     """And GiB where a model has towers beside the text part."""
+    bound_assumed: float
+    """And the share of the weights where the quantisation is only named, not described."""
     bound_hybrid: float
     """And GiB where graphs of a hybrid model are estimated inside the budget."""
+    bound_oldest: float
+    """And the share of the weights under releases to 0.4 on several GPUs."""
 
 
 FITTED: Final = Fitted(
-    sampler_sorts=9.32,
-    sampler_fused=5.32,
-    layer_copies=1.25,
-    encoder_copies=1.6,
-    activation_floor=0.05,
+    sampler_sorts=9.66,
+    sampler_fused=7.42,
+    layer_copies=1.56,
+    activation_floor=0.0,
     context_first=0.03,
     context=0.07,
     communication=0.475,
-    load_cache_share=0.4,
-    graph_base=0.15,
-    graph_per_layer_mib=12,
-    context_rocm=2.28,
-    bound=1.11,
-    bound_share=0.0421,
-    bound_layer=0.158,
-    bound_assumed=0.316,
-    bound_oldest=1.26,
-    bound_tower=0.949,
-    bound_hybrid=5.8,
+    load_cache_share=0.403,
+    graph_base=0.546,
+    graph_per_layer_mib=3.94,
+    context_rocm=2.47,
+    bound=1.19,
+    bound_fused=1.89,
+    bound_layer=0.298,
+    bound_tower=0.298,
+    bound_assumed=0.0827,
+    bound_hybrid=5.43,
+    bound_oldest=1.02,
 )
 
 CONTEXT_RESERVE_GIB: Final = 0.2

@@ -79,7 +79,7 @@ def measure(request: BudgetRequest, fitted: Fitted = FITTED, memo: Memo | None =
         # Scaled to the stage whose block is widest, so that blocks come out right for all.
         room = (requested - weights - over) * GIB
         kv = _scaled(int(room), plan, stage)
-        slack = slack_gib(request, resolved, weights, over, fitted)
+        slack = slack_gib(request, resolved, weights, fitted)
         low = _scaled(int(room - slack * GIB), plan, stage)
     return Measure(
         request=request,

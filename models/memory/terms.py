@@ -17,23 +17,28 @@ _CAPTURE_LIMIT_FIRST = 256
 
 def activation_gib(request: BudgetRequest, resolved: Resolved, fitted: Fitted = FITTED) -> float:
     """Return the peak of activations in GiB on one GPU."""
-    sampler, other = _peaks(request, resolved, fitted)
+    sampler, other = peaks(request, resolved, fitted)
     return max(sampler, other) + fitted.activation_floor
 
 
-def _peaks(request: BudgetRequest, resolved: Resolved, fitted: Fitted) -> tuple[float, float]:
+def sampler_copy_gib(request: BudgetRequest, resolved: Resolved) -> float:
+    """Return one float32 copy of sequences x vocabulary in GiB."""
+    sequences = min(resolved.max_num_seqs, resolved.batched_tokens)
+    return sequences * request.architecture.vocab_size * 4 / GIB
+
+
+def peaks(request: BudgetRequest, resolved: Resolved, fitted: Fitted) -> tuple[float, float]:
     """Return the sampler's peak, and the larger of a layer's and the encoder's, in GiB."""
     found = request.architecture
-    sequences = min(resolved.max_num_seqs, resolved.batched_tokens)
     sorts = request.behaviour.sampler == "sorts"
     copies = fitted.sampler_sorts if sorts else fitted.sampler_fused
-    sampler = copies * sequences * found.vocab_size * 4
+    sampler = copies * sampler_copy_gib(request, resolved)
     layer = fitted.layer_copies * resolved.batched_tokens * _per_token(request) * 2
     encoder = 0.0
     if found.vision_tokens and not request.arguments.language_model_only:
         tokens = max(resolved.batched_tokens, found.vision_tokens)
-        encoder = fitted.encoder_copies * tokens * found.vision_width * 2
-    return sampler / GIB, max(layer, encoder) / GIB
+        encoder = tokens * found.vision_width * 2
+    return sampler, max(layer, encoder) / GIB
 
 
 def _per_token(request: BudgetRequest) -> float:
@@ -63,34 +68,40 @@ def non_torch_gib(request: BudgetRequest, weights_gib: float, fitted: Fitted = F
     return base + rocm + (fitted.communication if counted else 0.0) + cache
 
 
-def slack_gib(
-    request: BudgetRequest,
-    resolved: Resolved,
-    weights_gib: float,
-    over_gib: float,
-    fitted: Fitted = FITTED,
-) -> float:
-    """Return how far the KV memory may lie below the estimate, one-sided at 99 %, in GiB.
+def loosely_known(
+    request: BudgetRequest, resolved: Resolved, weights_gib: float, fitted: Fitted = FITTED
+) -> dict[str, float]:
+    """Return what is known worst about a run: the parts of the bound and how much of each it has.
 
-    `over_gib` is what is estimated beside the weights. What is known worst makes it wider: a
-    quantisation that is named but not described, the oldest releases on several GPUs, towers beside
-    the text part, graphs of hybrid models, peaks that the sampler does not set.
+    One float32 copy of sequences x vocabulary where a fused sampler sets the peak, and weights
+    whose quantisation is named but not described, or which the oldest releases load on several
+    GPUs, in GiB; a peak that no sampler sets, towers beside the text part and graphs of hybrid
+    models inside the budget as 1.
     """
-    sampler, other = _peaks(request, resolved, fitted)
+    sampler, other = peaks(request, resolved, fitted)
     found = request.architecture
     stored = found.quantisation
     assumed = stored is not None and (stored.online or stored.assumed)
     ranks = request.arguments.tensor * request.arguments.pipeline
     oldest = request.behaviour.release < (0, 5) and ranks > 1
     graphs = request.behaviour.graphs_deducted and not request.arguments.enforce_eager
-    return (
-        fitted.bound
-        + fitted.bound_share * over_gib
-        + fitted.bound_layer * (other if other > sampler else 0.0)
-        + (fitted.bound_assumed * assumed + fitted.bound_oldest * oldest) * weights_gib
-        + fitted.bound_tower * found.multimodal
-        + fitted.bound_hybrid * (graphs and found.is_hybrid)
-    )
+    fused = request.behaviour.sampler == "fused" and sampler >= other
+    return {
+        "bound_fused": sampler_copy_gib(request, resolved) if fused else 0.0,
+        "bound_layer": float(other > sampler),
+        "bound_tower": float(found.multimodal),
+        "bound_assumed": weights_gib * assumed,
+        "bound_hybrid": float(graphs and found.is_hybrid),
+        "bound_oldest": weights_gib * oldest,
+    }
+
+
+def slack_gib(
+    request: BudgetRequest, resolved: Resolved, weights_gib: float, fitted: Fitted = FITTED
+) -> float:
+    """Return how far the KV memory may lie below the estimate, one-sided, in GiB."""
+    parts = loosely_known(request, resolved, weights_gib, fitted)
+    return fitted.bound + sum(getattr(fitted, name) * size for name, size in parts.items())
 
 
 def captured_sizes(resolved: Resolved, behaviour: Behaviour) -> int:
@@ -106,10 +117,11 @@ def cuda_graph_gib(request: BudgetRequest, resolved: Resolved, fitted: Fitted = 
     """Return what CUDA graphs take on one GPU in GiB; 0 when they are off."""
     if resolved.eager:
         return 0.0
-    layers = _layers_on_stage(request.architecture, request.arguments.pipeline)
+    layers = layers_on_stage(request.architecture, request.arguments.pipeline)
     share = captured_sizes(resolved, request.behaviour) / 64
     return fitted.graph_base + fitted.graph_per_layer_mib * layers * share / 1024
 
 
-def _layers_on_stage(found: Architecture, pipeline: int) -> int:
+def layers_on_stage(found: Architecture, pipeline: int) -> int:
+    """Return the layers of the widest pipeline stage."""
     return -(-found.num_layers // pipeline)

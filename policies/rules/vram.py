@@ -148,7 +148,7 @@ def _of_card(asked: Replica, card: "Card", path: str, context: Context) -> Itera
         low, need = fit.kv_cache_gib_low or 0.0, fit.needed_kv_gib or 0.0
         yield Breach(
             path,
-            f"{where} would probably start, but one time in a hundred its KV cache has less than "
+            f"{where} would probably start, but its KV cache may have as little as "
             f"{low:.2f} GiB, and one request of full length needs {need:.2f} GiB{_terms(fit)}",
             Severity.ERROR if own else Severity.WARNING,
             remedy="lower --max-model-len, --max-num-batched-tokens or --max-num-seqs",

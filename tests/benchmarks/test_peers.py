@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks import memory_cases, peer_questions, peer_worker, peers
-from benchmarks.peer_answers import OURS, TEXTBOOK, Answer, calculator, ours, textbook
+from benchmarks.peer_answers import LEFT_OUT, OURS, TEXTBOOK, Answer, calculator, ours, textbook
 from benchmarks.peer_checkpoint import header
 from benchmarks.peer_goldens import from_goldens
 from benchmarks.peer_questions import (
@@ -158,6 +158,16 @@ def test_ours_beats_the_textbook_on_the_same_inputs(comparison: Comparison) -> N
     goldens = {each.method: each for each in comparison.goldens if each.kind == TOTAL}
     assert goldens[OURS].block.largest == 0
     assert (goldens[TEXTBOOK].block.largest or 0.0) > 100
+
+
+def test_ours_is_told_in_and_out_of_sample(comparison: Comparison) -> None:
+    """A method that was fitted on the runs it is judged by must say so."""
+    total = {each.method: each for each in comparison.runs if each.kind == TOTAL}
+    inside, outside = total[OURS], total[LEFT_OUT]
+    assert (outside.judged, outside.kv.n) == (inside.judged, inside.kv.n)
+    assert (outside.kv.median or 0.0) > (inside.kv.median or 0.0)
+    assert outside.per_token == inside.per_token, "no constant enters the bytes of a token"
+    assert "in sample" in peers.shown(comparison)
 
 
 def test_a_class_is_a_part_of_the_whole(comparison: Comparison) -> None:

@@ -193,7 +193,7 @@ def test_a_refusal_of_the_engine_is_one_of_ours() -> None:
 
 def test_remedies_are_weighed_with_their_own_goldens() -> None:
     """More GPUs load other bytes."""
-    tight = request(goldens(), tensor=1, gpu_memory_utilization=0.7)
+    tight = request(goldens(), tensor=1, gpu_memory_utilization=0.66)
     found = budget(tight)
     assert found.verdict is Verdict.CANNOT_START
     assert {"tensor_parallel_size": 2} in [each.settings for each in found.remedies]
