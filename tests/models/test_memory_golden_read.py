@@ -197,3 +197,23 @@ def test_remedies_are_weighed_with_their_own_goldens() -> None:
     found = budget(tight)
     assert found.verdict is Verdict.CANNOT_START
     assert {"tensor_parallel_size": 2} in [each.settings for each in found.remedies]
+
+
+def test_a_quantised_checkpoint_is_not_offered_another_quantisation() -> None:
+    """The engine keeps the checkpoint's own; asked otherwise the golden would be left out.
+
+    Here the golden says more bytes than the card has, where the pure model would fit.
+    """
+    name, case = "qwen3-30b-a3b-fp8", "sm90-tp1-auto"
+    held = goldens(name)
+    (own,) = [each for each in held.cases if each.case == case]
+    assert own.weights is not None
+    heavy = own.weights.model_copy(update={"alloc_new_bytes": 200 * 2**30})
+    cases = (own.model_copy(update={"weights": heavy}),)
+    plain = request(None, tensor=1, kv_cache_dtype="auto")
+    asked = plain.model_copy(update={"architecture": architecture(catalogue().models[name].config)})
+    assert budget(asked).verdict is Verdict.FITS
+    found = budget(asked.model_copy(update={"goldens": held.model_copy(update={"cases": cases})}))
+    assert found.golden == f"{VERSION} {name} {case}"
+    assert found.verdict is Verdict.CANNOT_START
+    assert not any("quantization" in remedy.settings for remedy in found.remedies)
