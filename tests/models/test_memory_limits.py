@@ -141,3 +141,51 @@ def test_each_running_sequence_needs_a_block_of_its_state() -> None:
     assert short.remedies[0].settings == {"max_num_seqs": 63}
     eager = ask("0.33.0", 10.0, **asked, kv_cache_memory_bytes=64 * block - 1, enforce_eager=True)
     assert "mamba-blocks" not in eager.rules
+
+
+@pytest.mark.parametrize(
+    ("capability", "offered_there"), [((8, 6), False), ((8, 9), True), ((9, 0), True)]
+)
+def test_fp8_is_offered_from_ada_on(capability: tuple[int, int], offered_there: bool) -> None:
+    """Cards before 8.9 have neither an FP8 cache nor online quantisation in FP8."""
+    found = budget(
+        BudgetRequest(
+            architecture=architecture(configs()[LLAMA_8B]),
+            card=Card(memory_gib=24.0, capability=capability),
+            behaviour=behaviour_of("0.33.0"),
+            arguments=Arguments(
+                max_model_len=65536,
+                gpu_memory_utilization=0.95,
+                max_num_seqs=8,
+                max_num_batched_tokens=2048,
+            ),
+        )
+    )
+    assert found.verdict is Verdict.CANNOT_SERVE
+    assert ({"kv_cache_dtype": "fp8"} in [each.settings for each in found.remedies]) is (
+        offered_there
+    )
+
+
+def test_more_gpus_are_offered_as_powers_of_two_up_to_sixteen() -> None:
+    """70B on cards of 24 GiB: eight hold it, two and four do not."""
+    found = ask(
+        "0.33.0",
+        1.0,
+        memory=24.0,
+        config=configs()["meta-llama/Llama-3.3-70B-Instruct"],
+        max_num_seqs=8,
+    )
+    sizes = [remedy.settings.get("tensor_parallel_size") for remedy in found.remedies]
+    assert 8 in sizes
+    assert 2 not in sizes
+    assert 4 not in sizes
+    started = ask(
+        "0.33.0",
+        1.0,
+        memory=24.0,
+        config=configs()["meta-llama/Llama-3.3-70B-Instruct"],
+        max_num_seqs=8,
+        tensor=2,
+    )
+    assert 8 in [remedy.settings.get("tensor_parallel_size") for remedy in started.remedies]

@@ -42,15 +42,19 @@ def _request(config: dict[str, JsonValue], tensor: int = 1, *, text: bool = Fals
 
 
 @pytest.mark.parametrize(
-    ("section", "tensor", "allocated"),
-    [(_AUDIO, 1, 16459317248), (_AUDIO, 2, 9079177216), (None, 1, 15841543680)],
+    ("section", "tensor", "allocated", "beside"),
+    [
+        (_AUDIO, 1, 16459317248, 923_648),
+        (_AUDIO, 2, 9079177216, 661_504),
+        (None, 1, 15841543680, 667_648),
+    ],
 )
 def test_gemma_4s_audio_tower_takes_what_the_engine_says(
-    section: JsonValue, tensor: int, allocated: int
+    section: JsonValue, tensor: int, allocated: int, beside: int
 ) -> None:
-    """Asked of vLLM 0.33.0 as in test_engine_answers."""
+    """Asked of vLLM 0.33.0 as in test_engine_answers; `beside` are small tensors, not counted."""
     found = budget(_request(_config(audio_config=section), tensor))
-    assert (found.weights_gib or 0) * 2**30 == pytest.approx(allocated, rel=0.001)
+    assert round((found.weights_gib or 0) * 2**30) == allocated - beside
 
 
 def test_the_class_defaults_of_the_audio_tower_are_its_own() -> None:
