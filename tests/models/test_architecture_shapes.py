@@ -29,7 +29,11 @@ def test_an_index_key_has_a_scale_for_each_128_numbers(size: int, entry: int) ->
     assert (index.kind, index.entry_bytes) == (CacheKind.MLA, entry)
 
 
-MODELOPT = {"quant_method": "modelopt", "quant_algo": "FP8", "exclude_modules": ["lm_head"]}
+MODELOPT: dict[str, Any] = {
+    "quant_method": "modelopt",
+    "quant_algo": "FP8",
+    "exclude_modules": ["lm_head"],
+}
 
 
 @pytest.mark.parametrize(
