@@ -129,6 +129,7 @@ def test_what_is_left_out_is_the_class_default(name: str, field: str) -> None:
         ("tfdefault/Qwen3-Next", "full_attention_interval", 4),
         ("tfdefault/Qwen3-Next", "partial_rotary_factor", 0.25),
         ("glm4_moe", "partial_rotary_factor", 0.5),
+        ("falcon_h1", "mamba_n_groups", 1),
         ("TheBloke/Mixtral-8x7B-Instruct-v0.1-AWQ", "num_local_experts", 8),
         ("TheBloke/Mixtral-8x7B-Instruct-v0.1-AWQ", "num_experts_per_tok", 2),
     ],

@@ -32,7 +32,7 @@ def only(**factors: float) -> Fitted:
 
 def request(name: str = LLAMA_8B, version: str = "0.33.0", **asked: Any) -> BudgetRequest:
     """Return a request of 100 sequences and steps of 2,048 tokens."""
-    explicit = {
+    explicit: dict[str, Any] = {
         "max_model_len": 4096,
         "max_num_seqs": 100,
         "max_num_batched_tokens": 2048,
@@ -58,7 +58,7 @@ def test_the_sampler_holds_float32_logits_of_each_sequence(
     sequences: int, step: int, rows: int
 ) -> None:
     """No more than a step has tokens; which copies count depends on the sampler."""
-    asked = {"max_num_seqs": sequences, "max_num_batched_tokens": step}
+    asked: dict[str, Any] = {"max_num_seqs": sequences, "max_num_batched_tokens": step}
     said = rows * 128256 * 4
     assert activation(request(**asked), sampler_fused=1) == pytest.approx(said)
     assert activation(request(**asked), sampler_sorts=1) == 0
