@@ -179,3 +179,28 @@ def test_a_privileged_pod_is_refused_in_a_restricted_namespace(shared_box: Sandb
     api.merge(f"/api/v1/namespaces/{space}", {"metadata": {"labels": label}})
     with pytest.raises(RuntimeError, match="violates PodSecurity"):
         _create_pod(api, space, pod_body("root", {"cpu": "1", "memory": "1Gi"}))
+
+
+def test_a_pod_is_not_ready_before_its_readiness_gates_are_opened(shared_box: Sandbox) -> None:
+    """No controller runs here that would open one: a yes would be made up."""
+    api = shared_box.api()
+    space = namespace(api)
+    gates = [{"conditionType": "example.com/one"}, {"conditionType": "example.com/other"}]
+    body = pod_body("gated", {"cpu": "1", "memory": "1Gi"}, readinessGates=gates)
+    path = _create_pod(api, space, body)
+    until(lambda: _is_running(api, path), "the pod runs")
+    told = conditions(api.get(path))
+    assert (told["Ready"]["status"], told["Ready"]["reason"]) == ("False", "ReadinessGatesNotReady")
+    assert told["ContainersReady"]["status"] == "True"
+    assert not {"example.com/one", "example.com/other"} & told.keys()
+
+    def open_gate(name: str) -> None:
+        known = list(conditions(api.get(path)).values())
+        gate = {"type": name, "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        api.merge(f"{path}/status", {"status": {"conditions": [*known, gate]}})
+
+    open_gate("example.com/one")
+    until(lambda: "example.com/one" in conditions(api.get(path)), "the first gate")
+    assert conditions(api.get(path))["Ready"]["status"] == "False"
+    open_gate("example.com/other")
+    until(lambda: conditions(api.get(path))["Ready"]["status"] == "True", "readiness")
