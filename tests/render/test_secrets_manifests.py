@@ -106,6 +106,19 @@ def test_a_file_around_properties_becomes_a_template() -> None:
     }
 
 
+def test_a_property_beside_a_file_is_templated_too() -> None:
+    """A Secret with a template has only what the template makes: a plain key would be lost."""
+    keys = (
+        SecretKey(key="config.env", text='export A="{user}"\n'),
+        SecretKey(key="TOKEN", property="token"),
+    )
+    spec = secrets.external_secret(_use(keys=keys), AWS)
+    assert spec["target"]["template"].get("data") == {
+        "config.env": 'export A="{{ index . "user" }}"\n',
+        "TOKEN": '{{ index . "token" }}',
+    }
+
+
 def test_a_missing_property_is_named_and_no_value_is() -> None:
     """The message of a wrong secret must not print the rest of it."""
     with pytest.raises(ValueError, match="lacks token") as caught:
