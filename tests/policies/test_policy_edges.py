@@ -12,9 +12,10 @@ import pytest
 from engine_files import engine, found, severities
 from policies_lab import ABSENT, CONTAINER, CONTEXT, POD, Json
 from slips_lab import release
+from test_policy_plan import inputs
 
 from policies.cards import placement
-from policies.evaluate import findings
+from policies.evaluate import findings, plan_findings
 from policies.manifest import Manifest, Options, of_body
 from policies.nodes import Node
 from policies.unknowns import plain
@@ -452,3 +453,22 @@ def test_a_clouds_name_is_the_card_that_it_has(select: str, product: str, gib: i
     (card,) = placement(container, replace(CONTEXT, pulumi=False)).cards
     assert product in (card.product or "").split("-")
     assert 0.9 * gib <= card.memory_gib <= gib
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "value", "refused"),
+    [
+        # Two machines at 0.9776, a control plane at 0.1 and two gateways at 0.045: 2.1452.
+        ("plan-cost", "limits.usdPerHour", 2.1452, False),
+        ("plan-cost", "limits.usdPerHour", 2.1451, True),
+        ("plan-cost", "limits.usdPerHourPerRegion.west", 2.1452, False),
+        ("plan-cost", "limits.usdPerHourPerRegion.west", 2.1451, True),
+        # Four replicas of one GPU.
+        ("plan-gpus", "limits.gpusPerRegion.west", 4, False),
+        ("plan-gpus", "limits.gpusPerRegion.west", 3, True),
+    ],
+)
+def test_a_plan_may_reach_its_bounds(rule: str, path: str, value: float, refused: bool) -> None:
+    """What costs as much as it may is let through, a hundredth of a cent less is not."""
+    changed = lab.broken(f"plan.{path}", value, {"plan": inputs()})["plan"]
+    assert bool(lab.refused(plan_findings(changed, CONTEXT), rule)) == refused
