@@ -38,12 +38,12 @@ def test_what_fits_within_its_bound_is_no_problem(low: float) -> None:
 
 @pytest.mark.parametrize("low", [0.0, 1.0, 1.99])
 def test_what_fits_by_the_estimate_only_is_a_problem_of_the_margin(low: float) -> None:
-    """One time in a hundred it would not start: nobody should learn that from a crash loop."""
+    """Now and then it would not start: nobody should learn that from a crash loop."""
     problem = only(memory_problems(WHERE, fitting(low)))
     assert problem.rule == "plan-margin"
     assert problem.object == "west/llama"
     assert problem.path == "models[3]"
-    assert f"less than {low:.2f} GiB" in problem.message
+    assert f"as little as {low:.2f} GiB" in problem.message
     assert "one request of full length needs 2.00 GiB" in problem.message
     assert problem.value == f"estimate 4.00 GiB, bound {low:.2f} GiB"
 

@@ -91,11 +91,11 @@ def test_an_encoder_holds_its_largest_item_where_it_is_loaded() -> None:
     found = asked.architecture
     assert found.vision_tokens == 256
     said = 256 * found.vision_width * 2
-    assert activation(asked, encoder_copies=1) == pytest.approx(said)
+    assert activation(asked) == pytest.approx(said)
     longer = request(TOWER, max_num_batched_tokens=512)
-    assert activation(longer, encoder_copies=1) == pytest.approx(2 * said)
+    assert activation(longer) == pytest.approx(2 * said)
     alone = request(TOWER, max_num_batched_tokens=64, language_model_only=True)
-    assert activation(alone, encoder_copies=1) == 0
+    assert activation(alone) == 0
 
 
 def test_the_peak_is_the_largest_of_the_three_and_a_floor() -> None:
@@ -153,14 +153,13 @@ def test_graphs_that_are_off_take_nothing() -> None:
 
 
 def slack(asked: BudgetRequest, **factors: float) -> float:
-    """Return the bound's distance with 10 GiB of weights and 3 GiB beside them."""
-    return slack_gib(asked, resolve(asked), 10.0, 3.0, only(**factors))
+    """Return the bound's distance with 10 GiB of weights."""
+    return slack_gib(asked, resolve(asked), 10.0, only(**factors))
 
 
 def test_the_bound_is_wider_where_less_is_known() -> None:
     plain = request()
     assert slack(plain, bound=1) == 1
-    assert slack(plain, bound_share=1) == 3
     for name in ("bound_assumed", "bound_oldest", "bound_tower", "bound_hybrid"):
         assert slack(plain, **{name: 1.0}) == 0, name
     named = plain.model_copy(update={"architecture": with_quantisation(plain.architecture, "awq")})
@@ -198,8 +197,18 @@ def test_graphs_of_hybrid_models_inside_the_budget_are_known_worst(
     assert slack(request(name, version, **asked), bound_hybrid=1) == (1 if wider else 0)
 
 
-def test_a_peak_that_the_sampler_does_not_set_widens_the_bound_by_its_share() -> None:
-    layer = 2048 * (2 * 4096 + 1.5 * 28672) * 2 / GIB
+def test_a_peak_that_the_sampler_does_not_set_widens_the_bound() -> None:
+    """A layer's or an encoder's results are known worse than logits are."""
     own = request()
-    assert slack(own, bound_layer=1, layer_copies=1) == pytest.approx(layer)
+    assert slack(own, bound_layer=1, layer_copies=1) == 1
     assert slack(own, bound_layer=1, layer_copies=1, sampler_fused=100) == 0
+
+
+@pytest.mark.parametrize(("version", "copies"), [("0.16.0", 1), ("0.15.0", 0)])
+def test_a_fused_sampler_that_sets_the_peak_widens_the_bound_by_copies_of_its_logits(
+    version: str, copies: int
+) -> None:
+    logits = 100 * 128256 * 4 / GIB
+    own = request(version=version)
+    assert slack(own, bound_fused=1, sampler_fused=1) == pytest.approx(copies * logits)
+    assert slack(own, bound_fused=1, layer_copies=1) == 0
