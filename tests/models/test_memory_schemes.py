@@ -72,6 +72,12 @@ MODELOPT: dict[str, Any] = {"quant_method": "modelopt", "exclude_modules": ["lm_
 FP8_BLOCK: dict[str, Any] = {"quant_method": "fp8", "weight_block_size": [128, 128]}
 
 
+def compressed(weights: dict[str, Any]) -> dict[str, Any]:
+    """Return a compressed-tensors section whose linear layers are stored so."""
+    groups = {"group_0": {"targets": ["Linear"], "weights": weights}}
+    return {"quant_method": "compressed-tensors", "config_groups": groups, "ignore": ["lm_head"]}
+
+
 def per_32(outputs: tuple[int, ...], inputs: int) -> float:
     return sum(outputs) * inputs // 32
 
@@ -102,6 +108,9 @@ def float_per_64(outputs: tuple[int, ...], inputs: int) -> float:
         ({**MODELOPT, "quant_algo": "MXFP8"}, 8, per_32),
         ({**MODELOPT, "quant_algo": "NVFP4"}, 4, per_16_and_tensor),
         ({**MODELOPT, "quant_algo": "FP8"}, 8, float_per_tensor),
+        (compressed({"num_bits": 8, "type": "float", "group_size": 32}), 8, per_32),
+        (compressed({"num_bits": 8, "type": "float", "strategy": "tensor"}), 8, float_per_tensor),
+        (compressed({"num_bits": 8, "type": "float", "strategy": "channel"}), 8, float_per_output),
         ({"quant_method": "fp8"}, 8, float_per_tensor),
         (FP8_BLOCK, 8, float_per_block),
         ({**MODELOPT, "quant_algo": "FP8_PER_CHANNEL_PER_TOKEN"}, 8, float_per_output),
