@@ -86,6 +86,14 @@ def test_every_taint_that_engines_tolerate_is_tolerated_by_the_operator() -> Non
     assert "team=ml:NoSchedule" in made[0].message
 
 
+def test_a_taint_is_written_with_the_effect_that_is_tolerated() -> None:
+    """An operator that tolerates NoSchedule only is evicted by NoExecute."""
+    evicting = {**TEAM, "effect": "NoExecute"}
+    made = of(REACH, release(with_values()), lab.manifest(engine([GPU, evicting])))
+    assert made
+    assert all("team=ml:NoExecute" in each.message for each in made)
+
+
 def test_the_operator_may_tolerate_a_taint_in_any_way_that_kubernetes_takes() -> None:
     for given in (TEAM, {"key": "team", "operator": "Exists"}, {"operator": "Exists"}):
         worker = {"worker": {"tolerations": [GPU, given]}}

@@ -472,3 +472,13 @@ def test_a_plan_may_reach_its_bounds(rule: str, path: str, value: float, refused
     """What costs as much as it may is let through, a hundredth of a cent less is not."""
     changed = lab.broken(f"plan.{path}", value, {"plan": inputs()})["plan"]
     assert bool(lab.refused(plan_findings(changed, CONTEXT), rule)) == refused
+
+
+@pytest.mark.parametrize(("version", "told"), [("0.33.0", []), ("0.24.0", ["warning"])])
+def test_a_model_is_proved_for_one_release(version: str, told: list[str]) -> None:
+    """catalog/models says engine 0.33.0 of it; another may load it in another way."""
+    stack = lab.broken(f"{MARKS}|triplane.dev/model", "llama31-8b-instruct")
+    stack = lab.broken(f"{MARKS}|triplane.dev/engine-version", version, stack)
+    rule = "k8s-pod-run-admitted-model"
+    of_rule = [each for each in lab.found(stack) if each.rule == rule]
+    assert [each.severity.value for each in of_rule if "is proved for" in each.message] == told
