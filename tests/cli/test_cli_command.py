@@ -6,6 +6,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -93,41 +94,22 @@ def test_help_lists_the_exit_codes_and_every_command() -> None:
     assert triplane("budget", "--help").code == 0
 
 
-def test_the_command_loads_no_pulumi_and_answers_at_once() -> None:
-    """Pulumi alone takes longer to import than the answer takes."""
+HEAVY: Final = (
+    *("pulumi", "grpc", "boto3", "botocore", "moto", "policy_sentry", "requests", "numpy"),
+    *("psutil", "hypothesis", "pytest"),
+)
+"""Packages that no answer about memory needs, each of them slower to import than the answer."""
+
+
+def test_an_answer_imports_nothing_that_it_does_not_need() -> None:
+    """What a cold start takes is measured by `make bench`; what it loads is held here."""
     program = (
-        "import sys, time; start = time.perf_counter(); from cli.__main__ import main;"
+        "import sys; from cli.__main__ import main;"
         "code = main(['budget', 'qwen3-8b', '--gpu', 'l4', '--max-model-len', '8192', '--json']);"
-        "print(code, [m for m in sys.modules if m.split('.')[0] in ('pulumi', 'grpc')],"
-        " file=sys.stderr)"
+        f"print(code, [m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert ran.stderr.strip() == "0 []"
     assert json.loads(ran.stdout)["verdict"] == "fits"
-
-
-def test_a_cold_start_takes_well_under_a_second_of_cpu(tmp_path: Path) -> None:
-    """CPU seconds, since a busy machine makes the clock say anything; the second run is the one
-    that finds compiled modules.
-    """
-    program = (
-        "import time; from cli.__main__ import main;"
-        "main(['budget', 'qwen3-8b', '--gpu', 'l4', '--json']);"
-        "print(time.process_time())"
-    )
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path)
-    spent: list[float] = []
-    for _ in range(3):
-        ran = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        spent.append(float(ran.stdout.strip().splitlines()[-1]))
-    assert min(spent[1:]) < 0.9, spent
