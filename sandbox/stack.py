@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -57,16 +58,21 @@ class SandboxStack:
     """One stack in the sandbox.
 
     `instance` tells apart several of the same environment (tests); `change` edits the settings
-    before they are used; `config` adds other configuration keys.
+    before they are used; `config` adds other configuration keys. The toolchain is asked for by what
+    runs something, not by what only looks at settings.
     """
 
     env: str
     instance: str = ""
     change: Change | None = None
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    tools: toolchain.Toolchain = field(default_factory=toolchain.ensure)
     stand_in: bool = field(default_factory=lambda: is_on(os.environ))
     """Whether AWS is played and every existing cluster too (`SANDBOX=1`)."""
+
+    @cached_property
+    def tools(self) -> toolchain.Toolchain:
+        """The toolchain, built where it is not there yet."""
+        return toolchain.ensure()
 
     @property
     def aws(self) -> AwsSide | None:

@@ -76,6 +76,8 @@ def ensure(say: Say = say_to_stderr, *, cache: Path | None = None) -> Toolchain:
     `say` gets progress as text with its own line ends. A second caller waits for the first and
     says so. Raises `ToolchainError` when Go is missing or a build fails.
     """
+    # Heard by the fast tests, which may not depend on a build (tests/lab/fast_guard.py).
+    sys.audit("triplane.toolchain")
     root = cache_root() if cache is None else cache
     store = build.Store(root=root / "toolchain" / "builds")
     found, why = official.find(root)

@@ -1,16 +1,11 @@
 """The command itself: exit codes, output for people, drawing, completion, cold start."""
 
-import json
-import os
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from typing import Final
 
 import pytest
 
-from tests.cli.cli_lab import ROOT, budget, triplane
+from tests.cli.cli_lab import budget, triplane
 
 pytestmark = pytest.mark.pure
 
@@ -75,41 +70,7 @@ def test_the_plot_is_a_drawing_of_every_term(tmp_path: Path) -> None:
         assert words in text
 
 
-def test_completion_knows_models_and_cards() -> None:
-    environment = {"_TRIPLANE_COMPLETE": "complete_bash", "COMP_CWORD": "4"}
-    ran = subprocess.run(
-        [sys.executable, "-m", "cli"],
-        env={**os.environ, **environment, "COMP_WORDS": "triplane budget qwen3-8b --gpu h1"},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "h100-80gb" in ran.stdout
-
-
 def test_help_lists_the_exit_codes_and_every_command() -> None:
     assert "Exit codes" in triplane("--help").out
     assert "calibrate" in triplane("--help").out
     assert triplane("budget", "--help").code == 0
-
-
-HEAVY: Final = (
-    *("pulumi", "grpc", "boto3", "botocore", "moto", "policy_sentry", "requests", "numpy"),
-    *("psutil", "hypothesis", "pytest"),
-)
-"""Packages that no answer about memory needs, each of them slower to import than the answer."""
-
-
-def test_an_answer_imports_nothing_that_it_does_not_need() -> None:
-    """What a cold start takes is measured by `make bench`; what it loads is held here."""
-    program = (
-        "import sys; from cli.__main__ import main;"
-        "code = main(['budget', 'qwen3-8b', '--gpu', 'l4', '--max-model-len', '8192', '--json']);"
-        f"print(code, [m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert ran.stderr.strip() == "0 []"
-    assert json.loads(ran.stdout)["verdict"] == "fits"

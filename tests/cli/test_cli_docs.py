@@ -10,8 +10,6 @@ import pytest
 
 from tests.cli.cli_lab import ROOT
 
-pytestmark = pytest.mark.pure
-
 TEXT = (ROOT / "docs" / "cli.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 SHIM = '#!/bin/sh\nPYTHONPATH="{root}" exec "{python}" -m cli "$@"\n'
@@ -30,12 +28,14 @@ def checked(block: str) -> str:
     return "\n".join([*lines, "true"])
 
 
+@pytest.mark.pure
 def test_there_are_examples_of_every_command() -> None:
     assert len(BLOCKS) >= 6
     for command in ("triplane budget", "triplane calibrate"):
         assert any(command in block for block in BLOCKS)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_an_example_runs_as_it_stands(block: str, tmp_path: Path) -> None:
     shim = tmp_path / "bin" / "triplane"

@@ -1,8 +1,6 @@
 """`triplane select` as people call it, with the old tool's command lines."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -96,14 +94,3 @@ def test_directories_without_a_usable_configuration_are_refused(tmp_path: Path) 
     assert (ran.code, "'quantum'" in ran.err) == (2, True)
     (tmp_path / "config.json").write_text("[")
     assert triplane("select", str(tmp_path)).code == 2
-
-
-def test_the_tools_do_not_load_pulumi() -> None:
-    """A tool that takes seconds to start is not used; pulumi alone takes one."""
-    code = (
-        "import sys; from cli.__main__ import main; "
-        "code = main(['select', 'qwen3-06b', '--env', 'dev', '--gpu', 'l4', '--json']); "
-        "sys.exit(code or any(name.split('.')[0] == 'pulumi' for name in sys.modules))"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
-    assert ran.returncode == 0, ran.stderr

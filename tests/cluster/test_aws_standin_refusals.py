@@ -2,8 +2,6 @@
 
 import json
 import secrets
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,6 @@ from sandbox.aws.registry import EksEntry
 from sandbox.aws.side import is_on
 from sandbox.errors import SandboxError
 from sandbox.nodes import NodeSpec
-from sandbox.paths import PROJECT_ROOT
 from sandbox.stack import SandboxStack
 
 pytestmark = pytest.mark.pure
@@ -64,15 +61,6 @@ def test_a_request_that_would_leave_is_stopped_before_it_is_sent() -> None:
     client.meta.events.register_first("before-send", elsewhere)
     with pytest.raises(StandInError, match="refuses the endpoint"):
         aws.call("s3", "list_buckets")
-
-
-def test_the_plugin_does_not_serve_without_the_switch(tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "sandbox.aws.plugin", "--home", str(tmp_path)]
-    env = {"PYTHONPATH": str(PROJECT_ROOT), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stdout == "", "a port would mean that it serves"
-    assert "SANDBOX=1" in done.stderr
 
 
 @pytest.mark.parametrize("value", ["", "0", "true", "yes", None])

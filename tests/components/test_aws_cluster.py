@@ -1,8 +1,6 @@
 """A region's cluster on AWS under mocks: what is made, how open, in what order, what is kept."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -401,13 +399,6 @@ def test_the_record_comes_last_and_nothing_waits_for_it() -> None:
 
 def test_without_a_hosted_zone_there_is_no_record(graph: Graph) -> None:
     assert not graph.of_type("route53/record:Record")
-
-
-def test_a_stack_without_aws_does_not_import_its_sdk() -> None:
-    """It takes longer to import than such a stack takes to preview."""
-    program = "import sys, components.platform; sys.exit('pulumi_aws' in sys.modules)"
-    root = Path(__file__).resolve().parents[2]
-    assert subprocess.run([sys.executable, "-c", program], cwd=root, check=False).returncode == 0
 
 
 def test_rendering_registers_nothing_on_aws() -> None:

@@ -1,9 +1,7 @@
 """Operators in the component graph: what is installed, and what is only looked at."""
 
 import json
-import subprocess
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, cast
 
 import pulumi
@@ -12,7 +10,6 @@ from plans import catalogue, dev_plan
 from secret_plans import secret_read
 
 from components.platform import Platform, PlatformArgs, RegionSecrets
-from components.render.node_isolation import SCRIPT
 from models.definitions import DEFINITIONS, kinds, missing_version, required
 from models.operators import OPERATORS, operators
 from models.plan import PlatformPlan
@@ -263,29 +260,3 @@ def test_named_nodes_get_the_pools_labels_and_taints() -> None:
     patch = graph.inputs[patches[0]]
     assert patch["metadata"]["labels"]["triplane.dev/pool"] == "gpu-edge-pool"
     assert [each["key"] for each in patch["spec"]["taints"]] == ["nvidia.com/gpu", "team"]
-
-
-def test_the_swap_script_ends_with_an_error_that_says_why(tmp_path: Path) -> None:
-    """Run with stand-ins for swapoff and /proc/swaps: each area once, and a failure is loud."""
-    swaps, log = tmp_path / "swaps", tmp_path / "log"
-    swaps.write_text("Filename Type Size Used Priority\n/dev/sda2 partition 1 0 -2\n")
-    tool = tmp_path / "swapoff"
-    script = SCRIPT.replace("/proc/swaps", str(swaps)).replace("/tmp/off", str(tmp_path / "off"))
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
-
-    def run(body: str) -> subprocess.CompletedProcess[str]:
-        tool.write_text(f"#!/bin/sh\n{body}\n")
-        tool.chmod(0o755)
-        once = script.replace("sleep 300", "exit 0")
-        return subprocess.run(
-            ["sh", "-c", once], env=environment, capture_output=True, text=True, check=False
-        )
-
-    done = run(f'echo "$1" >> {log}; echo "Filename" > {swaps}')
-    assert done.returncode == 0
-    assert log.read_text() == "/host/dev/sda2\n"
-    assert (tmp_path / "off").exists()
-    swaps.write_text("Filename\n/swapfile file 1 0 -2\n")
-    failed = run("echo 'Operation not permitted' >&2; exit 1")
-    assert failed.returncode == 1
-    assert "Operation not permitted" in failed.stderr

@@ -7,8 +7,6 @@ from typing import Final
 
 import pytest
 
-pytestmark = pytest.mark.pure
-
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 FORBIDDEN: Final = {
@@ -33,6 +31,7 @@ def tracked() -> list[Path]:
     return [ROOT / name for name in listed if name and (ROOT / name).is_file()]
 
 
+@pytest.mark.process
 def test_no_file_names_a_registry_or_a_machine() -> None:
     """The project works wherever it is cloned, with whatever mirror its user has."""
     found: list[str] = []
@@ -50,6 +49,7 @@ def test_no_file_names_a_registry_or_a_machine() -> None:
     assert not found, "\n".join(found)
 
 
+@pytest.mark.pure
 def test_requirements_are_locked_with_hashes() -> None:
     """A package without a hash could be anything."""
     text = (ROOT / "requirements.lock").read_text()
@@ -59,6 +59,7 @@ def test_requirements_are_locked_with_hashes() -> None:
     assert "://" not in text
 
 
+@pytest.mark.pure
 def test_test_modules_have_names_of_their_own() -> None:
     """They are imported by their bare name: two of one name hide each other."""
     names = [path.name for path in (ROOT / "tests").rglob("*.py") if path.name != "conftest.py"]

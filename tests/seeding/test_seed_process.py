@@ -5,13 +5,17 @@ import json
 import os
 import signal
 import stat
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from seeding_lab import (
     MIB,
     PATIENCE_SEC,
+    PROGRAM,
     SECRET,
     Lab,
     Request,
@@ -22,6 +26,7 @@ from seeding_lab import (
     tensors,
 )
 
+from catalog.loader import program
 from catalog.programs.seed.errors import ConfigError, SeedError
 from catalog.programs.seed.run import seed
 from catalog.programs.seed.settings import read_settings
@@ -381,3 +386,21 @@ def test_a_message_of_the_store_cannot_carry_a_credential_into_the_log(lab: Lab)
     lab.proxy.answer = lambda _: (403, error.encode())
     run = lab.run(expect=2)  # end() looks for the secret
     assert "for [hidden]" in run.output
+
+
+def test_the_folder_runs_below_another_root(tmp_path: Path) -> None:
+    """In the pod nothing of this project is there but the folder itself."""
+    home = tmp_path / PROGRAM.replace(".", "/")
+    home.mkdir(parents=True)
+    for name, text in program("seed").items():
+        (home / name).write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", PROGRAM],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "TRIPLANE_MODEL is not set" in done.stdout

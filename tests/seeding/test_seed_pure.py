@@ -3,7 +3,6 @@
 import ast
 import hashlib
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -15,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.loader import program
 from catalog.programs import seed
 from catalog.programs.seed.errors import ConfigError, SeedError
 from catalog.programs.seed.keys import parse_sums, unsafe_names
@@ -59,24 +57,6 @@ def test_the_program_is_one_folder_for_an_old_python() -> None:
     typing_only = {"mypy_boto3_s3"}
     foreign = roots - sys.stdlib_module_names - {"boto3", "botocore"} - typing_only
     assert not foreign, f"the image has no {foreign}"
-
-
-def test_the_folder_runs_below_another_root(tmp_path: Path) -> None:
-    """In the pod nothing of this project is there but the folder itself."""
-    home = tmp_path / seed.__name__.replace(".", "/")
-    home.mkdir(parents=True)
-    for name, text in program("seed").items():
-        (home / name).write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-m", seed.__name__],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2, done.stderr
-    assert "TRIPLANE_MODEL is not set" in done.stdout
 
 
 @pytest.mark.parametrize(
