@@ -44,8 +44,8 @@ class FastGuard:
         if self._watched is not None and event in STARTS:
             what = f": {arguments[0]}" if arguments else ""
             raise FastTestStartsSomethingError(
-                f"{self._watched} is marked pure or mocks, and such a test starts no process and no "
-                f"build, but this one did ({event}{what}): replace what starts it, or mark the test "
+                f"{self._watched} is marked pure or mocks, and such a test starts no process and "
+                f"no build, but it did ({event}{what}): replace what starts it, or mark the test "
                 "`process` or `engine`"
             )
 
