@@ -12,8 +12,11 @@ STAMP := $(VENV)/.installed
 CODE := __main__.py models catalog components policies cli sandbox benchmarks goldens tests
 STACK = $(BIN)/python -m sandbox.stack
 PYTEST = $(BIN)/python -m pytest
-# A module's tests share a stack and run in order, so a module is never split between workers.
-SIDE_BY_SIDE = -n logical --maxprocesses 4 --dist loadfile
+# A module's tests share a stack and run in order, so a module is never split between workers; the
+# longest begin first (tests/lab/module_times.py), whatever the number of their tests.
+SIDE_BY_SIDE = -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# More arguments for pytest: make test ARGS="-k gateway"
+ARGS ?=
 
 # SANDBOX=1 plays AWS and every existing cluster, so that staging and prod run offline too.
 export SANDBOX ?=
@@ -48,8 +51,8 @@ preview: setup ## preview the stack, and tell what it would replace or lose
 render: setup ## write the stack's manifests to build/$(ENV)/<region>/
 	@$(STACK) render --env $(ENV)
 
-test: toolchain ## run every test
-	@$(PYTEST) $(SIDE_BY_SIDE)
+test: toolchain ## run every test (ARGS="-k gateway" chooses)
+	@$(PYTEST) $(SIDE_BY_SIDE) $(ARGS)
 
 bench: toolchain ## previews as ratios (program, pack, prod by regions), budgets per second
 	@$(BIN)/python -m benchmarks.preview
@@ -73,7 +76,7 @@ snapshots: setup ## renew tests/snapshots: what every environment's program make
 	@PYTHONPATH=.:tests/lab $(BIN)/python -m renew_snapshots
 
 fast: setup
-	@$(PYTEST) $(SIDE_BY_SIDE) -m "pure or mocks" -q
+	@$(PYTEST) $(SIDE_BY_SIDE) -m "pure or mocks or process" -q $(ARGS)
 
 check: format-check lint type fast ## format, lint, types, fast tests
 

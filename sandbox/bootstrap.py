@@ -13,6 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements.lock"
+COMPILED = ("models", "catalog", "cli", "policies", "components", "sandbox")
+INSTALL_SWITCH = "TRIPLANE_INSTALL"
+"""Environment variable that, set to 1, lets this install a package of the system."""
 
 
 def say(text: str) -> None:
@@ -36,12 +39,33 @@ def can_make_environments() -> bool:
     )
 
 
-def install_venv_package() -> bool:
-    """Install Debian's package for environments; only as root, and only where apt-get is."""
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+def may_install_venv_package(name: str) -> bool:
+    """Tell whether Debian's package may be installed; say what to do where it may not.
+
+    Nothing is installed into somebody's system because they happened to be root.
+    """
+    if shutil.which("apt-get") is None:
+        say("this Python cannot make virtual environments: install its venv module, then try again")
         return False
+    if os.environ.get(INSTALL_SWITCH) != "1":
+        say(
+            f"this Python cannot make virtual environments. Install the Debian package {name} "
+            f"(apt-get install {name}), or let this command do it as root: {INSTALL_SWITCH}=1 make "
+            "setup"
+        )
+        return False
+    if os.geteuid() != 0:
+        say(f"only root can install the Debian package {name}: apt-get install {name}")
+        return False
+    return True
+
+
+def install_venv_package() -> bool:
+    """Install Debian's package for environments, where the user has asked for it."""
     name = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
-    say(f"installing the Debian package {name}")
+    if not may_install_venv_package(name):
+        return False
+    say(f"installing the Debian package {name}, as {INSTALL_SWITCH}=1 asks")
     quiet = ("-o", "Dpkg::Use-Pty=0", "-qq")
     return run("apt-get", *quiet, "update") and run("apt-get", *quiet, "install", "-y", name)
 
@@ -59,7 +83,6 @@ def main() -> int:
     target = Path(sys.argv[1])
     began = time.monotonic()
     if not can_make_environments() and not install_venv_package():
-        say("this Python cannot make virtual environments: install python3-venv and try again")
         return 1
     python = target / "bin" / "python"
     if not python.exists() and not run(sys.executable, "-m", "venv", str(target)):
@@ -73,8 +96,7 @@ def main() -> int:
         return 1
     write_launcher(target)
     # Compiled once here, the command starts in half the time, also where nobody may write later.
-    packages = [str(ROOT / name) for name in ("models", "catalog", "cli", "policies", "components")]
-    run(str(python), "-m", "compileall", "-q", *packages)
+    run(str(python), "-m", "compileall", "-q", *(str(ROOT / name) for name in COMPILED))
     say(f"done in {time.monotonic() - began:.0f} s")
     return 0
 

@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sandbox import crd_apply, crds, locks, node_sync, pki, ports, toolchain
+from sandbox import crd_apply, crds, locks, node_sync, pki, ports, templates, toolchain
 from sandbox.controllers import accounts
 from sandbox.controllers.table import NAMES, wanted
 from sandbox.controlplane import PORT_ROLES, SERVICE_IP, START_ORDER, Plan
+from sandbox.crds import Definition
 from sandbox.errors import SandboxError
 from sandbox.kube import Api
 from sandbox.nodes import NodeSpec
-from sandbox.paths import sandboxes_home
+from sandbox.paths import cache_root, sandboxes_home
 from sandbox.processes import Supervisor
 from sandbox.toolchain import Toolchain
 
@@ -108,11 +109,12 @@ def start(
             aws_endpoint=aws_endpoint,
             aws_account=aws_account,
         )
-        started = _start_processes(plan, _supervisor(home))
         definitions = crds.resolve_all(crds.select(crds.read_lock(), crd_sets), say)
+        _begin_from_template(plan, definitions)
+        started = _start_processes(plan, _supervisor(home))
         api = _api(home, server, "admin")
         applied, total = crd_apply.apply(
-            lambda: _api(home, server, "admin"), home / "crds.json", definitions
+            lambda: _api(home, server, "admin"), home / templates.RECORD, definitions
         )
         _start_one(plan, _supervisor(home), "standins", started)
         _start_controllers(plan, api, started)
@@ -145,8 +147,10 @@ def stop(name: str, *, purge: bool = False, say: Say = say_to_stderr) -> None:
     with locks.exclusive(home / "lock"):
         supervisor = _supervisor(home)
         rest = [name for name in (*START_ORDER, *NAMES) if name != "etcd"]
-        supervisor.stop(rest, _STOP_TIMEOUT_SEC)
-        supervisor.stop(["etcd"], _STOP_TIMEOUT_SEC)
+        # Whose data are deleted need not write them first.
+        timeout_sec = 0.0 if purge else _STOP_TIMEOUT_SEC
+        supervisor.stop(rest, timeout_sec)
+        supervisor.stop(["etcd"], timeout_sec)
         if purge:
             shutil.rmtree(home)
     say(f"sandbox {name}: stopped{' and purged' if purge else ''}")
@@ -195,12 +199,47 @@ def _api(home: Path, server: str, user: str) -> Api:
     return Api(server, keys.tokens()[user], keys.path("ca.crt"))
 
 
-def _start_processes(plan: Plan, supervisor: Supervisor) -> list[str]:
-    """Start etcd to kwok, each waiting for the API server; return the names that were started."""
-    started: list[str] = []
+def _begin_from_template(plan: Plan, definitions: Sequence[Definition]) -> None:
+    """Give a new sandbox data with its definitions; one that was started before has its own."""
+    if not definitions or (plan.home / templates.DATA).exists():
+        return
+    name = templates.key(plan.tools, definitions)
+    workshop = _home(f"template-{name}")
+    kept = templates.Templates(root=cache_root() / "templates")
+    kept.lay(name, plan.home, lambda: _load_apart(workshop, plan.tools, definitions))
+    shutil.rmtree(workshop, ignore_errors=True)
+
+
+def _load_apart(home: Path, tools: Toolchain, definitions: Sequence[Definition]) -> Path:
+    """Load definitions in a control plane of their own with keys of its own; stop it."""
+    supervisor = _supervisor(home)
+    # A killed start may have left processes and half of the definitions.
+    supervisor.stop(("kube-apiserver", "etcd"), 0.0)
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True, mode=0o700)
+    chosen = ports.ensure(sandboxes_home(), home, PORT_ROLES)
+    server = f"https://127.0.0.1:{chosen['kube-apiserver']}"
+    keys = pki.ensure(home / "pki", server=server, service_ip=SERVICE_IP)
+    plan = Plan(home=home, tools=tools, pki=keys, ports=chosen)
+    try:
+        _start_api(plan, supervisor, [])
+        crd_apply.apply(lambda: _api(home, server, "admin"), home / templates.RECORD, definitions)
+    finally:
+        for name in ("kube-apiserver", "etcd"):
+            supervisor.stop([name], _STOP_TIMEOUT_SEC)
+    return home
+
+
+def _start_api(plan: Plan, supervisor: Supervisor, started: list[str]) -> None:
     for name in ("etcd", "kube-apiserver"):
         _start_one(plan, supervisor, name, started)
     _wait_healthy(plan, supervisor, ["kube-apiserver"])
+
+
+def _start_processes(plan: Plan, supervisor: Supervisor) -> list[str]:
+    """Start etcd to kwok, each waiting for the API server; return the names that were started."""
+    started: list[str] = []
+    _start_api(plan, supervisor, started)
     rest = ["kube-controller-manager", "kube-scheduler", "kwok"]
     for name in rest:
         _start_one(plan, supervisor, name, started)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +36,9 @@ START_ORDER: Final = (
 )
 """What every sandbox runs; the controllers of `sandbox/controllers` come after, where wanted."""
 
+
+_GO_MEMORY: Final = {"GOGC": "400", "GOMEMLIMIT": "1GiB"}
+"""Go collects its garbage later, up to a bound: a start takes a quarter less of the processor."""
 
 _NO_AWS: Final = {
     # The stand-in takes any secret; a user's own must not reach a controller of the sandbox.
@@ -91,7 +94,7 @@ class Plan:
         # The build itself, not the link: an identity that a new bin directory does not change.
         program = str(self.tools.path(tool).resolve())
         argv = (program, *(f"--{flag}={value}" for flag, value in flags.items()))
-        return ProcessSpec(name=tool, argv=argv, inputs=inputs)
+        return ProcessSpec(name=tool, argv=argv, env=_GO_MEMORY, inputs=inputs)
 
     def _etcd(self) -> ProcessSpec:
         client = f"https://127.0.0.1:{self.ports['etcd-client']}"
@@ -209,7 +212,7 @@ class Plan:
             *stages,
         )
         configs = tuple(f"--config={stage}" for stage in stages)
-        return ProcessSpec(name="kwok", argv=base.argv + configs, inputs=base.inputs)
+        return replace(base, argv=base.argv + configs)
 
     def controller_kubeconfig(self, name: str) -> Path:
         """Return the kubeconfig of a controller's service account."""
@@ -224,12 +227,8 @@ class Plan:
         if controller.reads_aws and self.aws_endpoint is not None:
             flags["secrets-manager-endpoint"] = self.aws_endpoint
         base = self._tool(controller.name, flags, kubeconfig)
-        return ProcessSpec(
-            name=base.name,
-            argv=(*base.argv, *controller.flags),
-            env={**_NO_AWS, "AWS_ACCESS_KEY_ID": self.aws_account},
-            inputs=base.inputs,
-        )
+        own = {**base.env, **_NO_AWS, "AWS_ACCESS_KEY_ID": self.aws_account}
+        return replace(base, argv=(*base.argv, *controller.flags), env=own)
 
     def _standins(self) -> ProcessSpec:
         folder = PROJECT_ROOT / "sandbox"

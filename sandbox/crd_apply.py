@@ -2,18 +2,23 @@
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
+import requests
+
 from sandbox.crds import CrdLock, Definition
 from sandbox.errors import SandboxError
-from sandbox.kube import Api, Object
+from sandbox.kube import Api, ApiError, Object
 
 _COLLECTION: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _SERVED_TIMEOUT_SEC: Final = 60.0
+_SENT_TIMEOUT_SEC: Final = 180.0
 
 
 def apply(
@@ -39,19 +44,37 @@ def apply(
     def send(part: Sequence[Definition]) -> None:
         own = new_api()
         for definition in part:
-            if definition.lock.name in present:
-                own.apply(f"{_COLLECTION}/{definition.lock.name}", definition.text)
-            else:
-                # Cheaper for the server than an apply, which is felt with large schemas.
-                own.create(_COLLECTION, definition.text)
+            _send(own, definition, new=definition.lock.name not in present)
 
-    lanes = 4
+    # More at once than there are cores only makes each of them slow enough to time out.
+    lanes = min(4, os.cpu_count() or 1)
     with ThreadPoolExecutor(max_workers=lanes) as pool:
         list(pool.map(send, [changed[lane::lanes] for lane in range(lanes)]))
     _wait_served(api, [definition.lock for definition in definitions])
     known |= {definition.lock.name: _digest(definition) for definition in changed}
     record.write_text(json.dumps(known))
     return len(changed), len(definitions)
+
+
+def _send(api: Api, definition: Definition, *, new: bool) -> None:
+    """Create or apply a definition; what a busy machine did not answer in time is asked again."""
+    path = f"{_COLLECTION}/{definition.lock.name}"
+    deadline = time.monotonic() + _SENT_TIMEOUT_SEC
+    while True:
+        try:
+            if new:
+                # Cheaper for the server than an apply, which is felt with large schemas.
+                api.create(_COLLECTION, definition.text)
+            else:
+                api.apply(path, definition.text)
+        except (ApiError, requests.Timeout) as error:
+            late = isinstance(error, requests.Timeout) or error.status == HTTPStatus.GATEWAY_TIMEOUT
+            if not late or time.monotonic() > deadline:
+                raise
+            # It may have been taken all the same.
+            new = api.get(path) is None
+        else:
+            return
 
 
 def _digest(definition: Definition) -> str:

@@ -120,12 +120,15 @@ class Supervisor:
         return f"The end of {log}:\n" + "\n".join(f"    {line}" for line in lines)
 
     def stop(self, names: Iterable[str], timeout_sec: float) -> None:
-        """End the processes of `names` together: SIGTERM, then SIGKILL after `timeout_sec`."""
+        """End the processes of `names` together: SIGTERM, then SIGKILL after `timeout_sec`.
+
+        Zero kills them at once.
+        """
         found = {name: self.running(name) for name in names}
         live = [process for process in found.values() if process is not None]
         for process in live:
             with contextlib.suppress(psutil.NoSuchProcess):
-                process.terminate()
+                process.kill() if timeout_sec == 0 else process.terminate()
         if stubborn := _wait_gone(live, timeout_sec):
             for process in stubborn:
                 with contextlib.suppress(psutil.NoSuchProcess):

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.toolchain.errors import ToolchainError
-from sandbox.toolchain.table import BUILD_ENV, BUILD_FLAGS, Tool
+from sandbox.toolchain.table import BUILD_ENV, BUILD_FLAGS, Changed, Tool
 
 _INPUTS = ("go.mod", "go.sum", "main.go")
 _LOG_TAIL_LINES = 15
@@ -40,8 +40,8 @@ def key(tool: Tool) -> str:
     for name in _INPUTS:
         path = tool.source / name
         parts[name] = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
-    if tool.module_sum:
-        parts["module_sum"] = tool.module_sum
+    if tool.changed is not None:
+        parts["module_sum"] = tool.changed.sum
         parts["overlay"] = {
             str(path.relative_to(tool.source)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in _files(tool.source / OVERLAY)
@@ -106,8 +106,8 @@ def _compile(tool: Tool, work: Path, go: Path, run: Callable[[list[str]], None])
         folder = Path(_module_dir(tool, source, go))
         for name, inside in tool.embeds.items():
             shutil.copyfile(folder / inside, source / name)
-    if tool.module_sum:
-        _lay_over(tool, source, go, run)
+    if tool.changed is not None:
+        _lay_over(tool.source, tool.changed, source, go, run)
     out = work / "bin" / tool.name
     out.parent.mkdir()
     command = [str(go), "build", *BUILD_FLAGS, "-ldflags", tool.ldflags, "-o", str(out)]
@@ -120,26 +120,28 @@ def _module_dir(tool: Tool, cwd: Path, go: Path) -> str:
     return done.stdout.strip()
 
 
-def _lay_over(tool: Tool, source: Path, go: Path, run: Callable[[list[str]], None]) -> None:
-    """Copy the module's Go files to where go.mod replaces it, and ours over them.
+def _lay_over(
+    ours: Path, changed: Changed, source: Path, go: Path, run: Callable[[list[str]], None]
+) -> None:
+    """Copy the module's Go files to where go.mod replaces it, and those of `ours` over them.
 
     Go does not check a replaced module, so its sum is compared here. (`go build -overlay` would
     need no copy, but refuses files of the module cache.)
     """
-    argv = [str(go), "mod", "download", "-json", f"{tool.module}@{tool.module_version}"]
+    argv = [str(go), "mod", "download", "-json", f"{changed.module}@{changed.version}"]
     # First with its output in the log, which is what an error shows; then for the answer.
     run(argv)
     done = subprocess.run(
         argv, cwd=source, env=_environ(), capture_output=True, text=True, check=True
     )
     found: dict[str, str] = json.loads(done.stdout)
-    if found["Sum"] != tool.module_sum:
+    if found["Sum"] != changed.sum:
         message = (
-            f"module {tool.module}@{tool.module_version} has sum {found['Sum']}, the table of the "
-            f"toolchain says {tool.module_sum}: somebody changed it, do not build it"
+            f"module {changed.module}@{changed.version} has sum {found['Sum']}, the table of the "
+            f"toolchain says {changed.sum}: somebody changed it, do not build it"
         )
         raise ToolchainError(message)
-    for root, suffix in ((Path(found["Dir"]), ".go"), (tool.source / OVERLAY, "")):
+    for root, suffix in ((Path(found["Dir"]), ".go"), (ours / OVERLAY, "")):
         for path in _files(root):
             if path.name.endswith(suffix) and not path.name.endswith("_test.go"):
                 target = source / OVERLAY / path.relative_to(root)

@@ -57,6 +57,18 @@ def test_the_table_names_the_version_that_go_mod_pins(tool: Tool) -> None:
     assert (tool.source / "go.sum").exists()
 
 
+@pytest.mark.parametrize(
+    "tool", [tool for tool in TOOLS if tool.changed], ids=lambda tool: tool.name
+)
+def test_a_changed_module_is_the_one_that_go_mod_names_and_replaces(tool: Tool) -> None:
+    """Go checks no replaced module: it is fetched and summed by what the table says."""
+    assert tool.changed is not None
+    text = (tool.source / "go.mod").read_text()
+    assert f"{tool.changed.module} {tool.changed.version}" in text
+    assert f"replace {tool.changed.module} => ./{build.OVERLAY}" in text
+    assert f"module {tool.changed.module}\n" in (tool.source / build.OVERLAY / "go.mod").read_text()
+
+
 def test_the_message_without_go_is_one_line_with_the_mend() -> None:
     """The first thing a newcomer may see."""
     text = go.missing_go_message(Version("1.26.6"), ["/usr/bin/go is 1.19"])

@@ -221,3 +221,6 @@ require (
 	sigs.k8s.io/structured-merge-diff/v4 v4.6.0 // indirect
 	sigs.k8s.io/yaml v1.5.0 // indirect
 )
+
+// Without the types of all kinds: upstream/go/kubernetes/yaml/v2/kinds.go says why.
+replace github.com/pulumi/pulumi-kubernetes/sdk/v4 => ./upstream
