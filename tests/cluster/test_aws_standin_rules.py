@@ -7,6 +7,7 @@ import pytest
 
 from sandbox.aws import tables
 from sandbox.aws.kinds import CLASSES, KINDS
+from sandbox.aws.kinds.tools import tag_changes
 from sandbox.aws.plain import bare, changes, document, project
 from sandbox.aws.plugin.checks import DEFAULTS, complete, problems, with_tags
 from sandbox.aws.plugin.differ import compare
@@ -277,3 +278,59 @@ def test_changes_are_told_by_their_parts() -> None:
     assert changes(old, new, rules) == {"a.c": "update", 'tags["x.y"]': "delete", "d": "add"}
     assert bare('tags["x.y"]') == "tags.x.y"
     assert bare("a[0].b[1]") == "a.b"
+
+
+def test_the_longest_entry_decides_what_a_change_does() -> None:
+    rules = Rules(source="", replace=("a.b",), update=("a",))
+    assert rules.replaces("a.b.c")
+    assert not rules.replaces("a.d")
+
+
+def test_tags_are_for_types_that_have_them(schemas: Mapping[str, TypeSchema]) -> None:
+    assert not Rules(source="", tagged=False).accepts("tags")
+    assert Rules(source="").accepts("tags")
+
+
+def test_a_part_that_nothing_acts_on_is_refused(schemas: Mapping[str, TypeSchema]) -> None:
+    given = {**GROUP, "nodeRepairConfig": {"maxUnhealthyNodeThresholdCount": 1}}
+    assert "nodeRepairConfig.maxUnhealthyNodeThresholdCount" in refused(schemas, NODES, given)
+
+
+def test_a_made_up_name_fits_its_limit_and_goes_with_a_name_of_the_programs() -> None:
+    made = complete(NODES, f"urn:x::{'n' * 80}", GROUP, {}, b"seed")["nodeGroupName"]
+    assert len(made) == 63
+    named = {"nodeGroupName": "given"}
+    assert complete(NODES, "urn:x::nodes", GROUP, named, b"seed")["nodeGroupName"] != "given"
+
+
+def test_nothing_goes_first_where_nothing_is_replaced() -> None:
+    old = {**GROUP, "nodeGroupName": "fixed"}
+    assert not compare(NODES, old, {**old, "labels": {"a": "b"}}).delete_first
+
+
+@pytest.mark.parametrize(
+    ("sizes", "good"),
+    [((0, 0, 1), True), ((0, 0, 0), False), ((0, 3, 2), False), ((2, 1, 3), False)],
+)
+def test_sizes_are_in_order(
+    schemas: Mapping[str, TypeSchema], sizes: tuple[int, int, int], good: bool
+) -> None:
+    least, now, most = sizes
+    config = {"minSize": least, "desiredSize": now, "maxSize": most}
+    assert ("scalingConfig" in refused(schemas, NODES, {**GROUP, "scalingConfig": config})) != good
+
+
+def test_a_subnet_given_twice_is_one(schemas: Mapping[str, TypeSchema]) -> None:
+    given: Props = {"roleArn": "arn", "vpcConfig": {"subnetIds": ["a", "a"]}}
+    assert "vpcConfig.subnetIds" in refused(schemas, CLUSTER, given)
+
+
+def test_true_is_no_number_and_null_is_missing(schemas: Mapping[str, TypeSchema]) -> None:
+    assert "diskSize" in refused(
+        schemas, NODES, {**GROUP, "launchTemplate": None, "diskSize": True}
+    )
+    assert "required" in refused(schemas, NODES, {**GROUP, "nodeRoleArn": None})["nodeRoleArn"]
+
+
+def test_tags_that_are_not_wanted_any_more_are_removed() -> None:
+    assert tag_changes({"a": "1", "b": "2"}, {"b": "3", "c": "4"}) == ({"b": "3", "c": "4"}, ["a"])
