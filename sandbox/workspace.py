@@ -73,6 +73,9 @@ class Workspace:
         env["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(self._passphrase())
         env.pop("PULUMI_CONFIG_PASSPHRASE", None)
         env["PULUMI_ERROR_OUTPUT_STRING"] = "true"
+        # A command lives for seconds: until a gigabyte is used, collecting garbage gains nothing.
+        env.setdefault("GOGC", "400")
+        env.setdefault("GOMEMLIMIT", "1GiB")
         if command == "preview":
             # A preview's checkpoints go nowhere, yet the engine serialises the whole state for
             # every step. An update must write each of them: a killed one resumes from the last.

@@ -36,6 +36,20 @@ def version_of(go: Path) -> Version | None:
     return Version(found.group(1)) if found else None
 
 
+def build_cache(go: Path) -> tuple[Path, int]:
+    """Return the folder of Go's build cache and how many bytes it has.
+
+    It is the user's and shared with all that they build, so it is never deleted from here.
+    """
+    environ = os.environ | {"GOTOOLCHAIN": "local", "GOROOT": ""}
+    done = subprocess.run(
+        [go, "env", "GOCACHE"], capture_output=True, text=True, check=True, env=environ
+    )
+    folder = Path(done.stdout.strip())
+    sizes = (entry.stat().st_size for entry in folder.rglob("*") if entry.is_file())
+    return folder, sum(sizes)
+
+
 def find(cache: Path) -> Path:
     """Return a usable `go`: from PATH, from an earlier PyPI install in `cache`, or a new one.
 

@@ -10,6 +10,19 @@ from stack_lab import discard
 from sandbox.stack import Change, SandboxStack
 
 
+@pytest.fixture(scope="module", autouse=True)
+def written_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let updates write the state once, at their end, except in modules that kill one.
+
+    The engine else serialises the whole state after each step, which is more than half of what it
+    does in a first update. A module says `KILLS = True` to have it so, as `make up` has.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if not getattr(request.module, "KILLS", False):
+            patch.setenv("PULUMI_SKIP_CHECKPOINTS", "true")
+        yield
+
+
 @pytest.fixture(scope="module")
 def make_stack() -> Iterator[Callable[..., SandboxStack]]:
     """Return a maker of stacks that are removed when the module is done."""

@@ -17,6 +17,9 @@ from sandbox.recovery import recover
 
 pytestmark = pytest.mark.engine
 
+KILLS = True
+"""An update is killed here: its state is written after each step."""
+
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AwsLab]:

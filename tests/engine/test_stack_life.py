@@ -19,6 +19,9 @@ from sandbox.workspace import Workspace
 
 pytestmark = pytest.mark.engine
 
+KILLS = True
+"""An update is killed here: its state is written after each step."""
+
 MODELS = ("-n", "triplane-models")
 AWQ, QWEN = "qwen25-7b-instruct-awq", "qwen3-8b"
 
