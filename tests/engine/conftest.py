@@ -17,8 +17,10 @@ def written_once(request: pytest.FixtureRequest) -> Iterator[None]:
     The engine else serialises the whole state after each step, which is more than half of what it
     does in a first update. A module says `KILLS = True` to have it so, as `make up` has.
     """
+    # pytest gives the module without a type.
+    kills = getattr(request.module, "KILLS", False)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] - see above
     with pytest.MonkeyPatch.context() as patch:
-        if not getattr(request.module, "KILLS", False):
+        if not kills:
             patch.setenv("PULUMI_SKIP_CHECKPOINTS", "true")
         yield
 
