@@ -44,9 +44,11 @@ class Loop:
             equivalents.read(root / table.equivalents),
             self._options.seconds or float(table.seconds_per_mutant),
         )
-        for package in self._options.package or table.packages:
+        packages: Sequence[str] = self._options.package or list(table.packages)
+        for number, package in enumerate(packages):
             self.verdicts[package] = []
-            self._judge(package, judge, until)
+            share = (until - time.monotonic()) / (len(packages) - number)
+            self._judge(package, judge, time.monotonic() + share)
         return True
 
     def _recordings(self, session: pytest.Session) -> Iterator[recording.Recording]:
