@@ -37,6 +37,10 @@ class Loop:
         recordings = list(self._recordings(session))
         until = time.monotonic() + 60 * (self._options.minutes or table.minutes)
         reach = Reach(root, recordings, callers)
+        if reach.failed:
+            report.say(
+                "fail on the code as it is, so not asked: " + ", ".join(sorted(reach.failed))
+            )
         judge = Judge(
             root,
             session,

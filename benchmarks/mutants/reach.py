@@ -22,6 +22,7 @@ class Reach:
     ) -> None:
         self._root = root
         self.seconds: dict[str, float] = {}
+        self.failed = {test for recording in recordings for test in recording.failed}
         self._tests: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         self._breadth: Counter[str] = Counter()
         for recording in recordings:
@@ -61,7 +62,9 @@ class Reach:
     def nearest_first(self, tests: Iterable[str]) -> list[str]:
         """Sort tests: one case of each test function after the other, narrow ones first."""
         by_function: defaultdict[str, list[str]] = defaultdict(list)
-        for test in sorted(tests, key=lambda test: (self.seconds.get(test, 0.0), test)):
+        for test in sorted(
+            set(tests) - self.failed, key=lambda test: (self.seconds.get(test, 0.0), test)
+        ):
             by_function[test.partition("[")[0]].append(test)
         ranked = [
             (number, self._breadth[test] * (0.05 + self.seconds.get(test, 0.0)), test)

@@ -33,6 +33,8 @@ class Recording:
     """Processor time by test."""
     functions: Mapping[str, Mapping[str, tuple[str, ...]]]
     """Tests by file (from the tree's root) and by function."""
+    failed: tuple[str, ...] = ()
+    """Tests that fail on the code as it is: they can notice nothing."""
 
 
 class _Calls:
@@ -45,6 +47,7 @@ class _Calls:
         self._users: defaultdict[str, list[str]] = defaultdict(list)
         self._called: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
         self.seconds: dict[str, float] = {}
+        self.failed: list[str] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -67,6 +70,10 @@ class _Calls:
             return (yield)
         finally:
             self._switch(before)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and report.nodeid not in self.failed:
+            self.failed.append(report.nodeid)
 
     def _switch(self, name: str) -> None:
         """Put what was called since the last time down to who ran then."""
@@ -118,6 +125,7 @@ def record(
     present = {item.nodeid for item in items}
     return Recording(
         seconds=stored["seconds"],
+        failed=tuple(stored["failed"]),
         functions={
             file: {
                 name: tuple(each for each in tests if each in present)
@@ -134,7 +142,6 @@ def _run(root: Path, items: Sequence[pytest.Item], place: Path, session: pytest.
     for item, following in zip(items, [*items[1:], None], strict=True):
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
     part = place.with_suffix(".part")
-    part.write_text(
-        json.dumps({"seconds": calls.seconds, "functions": calls.functions()}), encoding="utf-8"
-    )
+    text = {"seconds": calls.seconds, "failed": calls.failed, "functions": calls.functions()}
+    part.write_text(json.dumps(text), encoding="utf-8")
     part.replace(place)

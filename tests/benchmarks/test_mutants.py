@@ -1,14 +1,15 @@
 """The driver of mutation testing: what it changes, whom it asks, what it counts."""
 
+import signal
 from collections import Counter
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from benchmarks.mutants import codes, equivalents, report, settings
+from benchmarks.mutants import codes, equivalents, forks, report, settings
 from benchmarks.mutants.candidates import Candidate, Mutant, function_at
-from benchmarks.mutants.judging import Outcome, Verdict
+from benchmarks.mutants.judging import Outcome, Verdict, outcome_of
 from benchmarks.mutants.reach import Reach, names_given
 from benchmarks.mutants.recording import Recording
 
@@ -105,6 +106,17 @@ def test_tests_of_the_function_come_first_by_how_little_else_they_run(tmp_path: 
     assert set(reach.tests(price, "", ("LIMIT",))) == set(by_function), "total mentions LIMIT"
 
 
+def test_a_test_that_fails_already_is_not_asked(tmp_path: Path) -> None:
+    price = tmp_path / "price.py"
+    price.write_text(PRICE)
+    recording = Recording(
+        seconds={"t::good": 0.1, "t::bad": 0.1},
+        functions={"price.py": {"Order.total": ("t::good", "t::bad")}},
+        failed=("t::bad",),
+    )
+    assert Reach(tmp_path, [recording], [price]).tests(price, "Order.total", ()) == ["t::good"]
+
+
 def test_a_change_keeps_its_key_when_lines_are_added_or_the_file_moves() -> None:
     assert mutant().key == mutant(line=99, path="plan/price.py").key
     assert mutant().key != mutant(became="c").key
@@ -123,6 +135,26 @@ def test_the_score_leaves_out_what_means_the_same_and_what_does_not_import() -> 
     text = report.summary({"shop": verdicts}, Path("/tree"), "7")
     assert "| shop | 7 | 4 | 1 | 2 | 80% |" in text
     assert text.count("price.py:8") == 1, "only what was not noticed is listed"
+
+
+@pytest.mark.parametrize(
+    ("lines", "by", "outcome"),
+    [
+        (("started t::a", "failed t::a"), 0, Outcome.KILLED),
+        (("started t::a", "started t::b", "done"), 0, Outcome.SURVIVED),
+        (("started t::a", "bound"), 0, Outcome.SURVIVED),
+        (("broken",), 0, Outcome.BROKEN),
+        (("started t::a",), signal.SIGPROF, Outcome.TIMED_OUT),
+        (("started t::a",), signal.SIGKILL, Outcome.SURVIVED),
+        (("started t::a",), signal.SIGSEGV, Outcome.KILLED),
+    ],
+)
+def test_how_a_copy_ended_says_what_became_of_the_change(
+    lines: tuple[str, ...], by: int, outcome: Outcome
+) -> None:
+    """A machine too busy to finish in time must not count as a test that noticed."""
+    ended = forks.Ended(lines=lines, signal=by, status=0, seconds=1.0)
+    assert outcome_of(ended)[0] is outcome
 
 
 def test_every_recorded_equivalent_is_about_lines_that_exist() -> None:
