@@ -10,11 +10,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 CODE := __main__.py models catalog components policies cli sandbox benchmarks goldens tests
-STACK = $(BIN)/python -m sandbox.stack
+STACK = $(BIN)/python -m sandbox.engine.stack
 # Compiled tests are kept, also where an image's environment says otherwise: 12 seconds per worker.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 # A module's tests share a stack and run in order, so a module is never split between workers; the
-# longest begin first (tests/lab/module_times.py), whatever the number of their tests.
+# longest begin first (tests/helpers/repository/module_times.py), whatever the number of their tests.
 SIDE_BY_SIDE = -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # More arguments for pytest: make test ARGS="-k gateway"
 ARGS ?=
@@ -56,12 +56,12 @@ test: toolchain ## run every test (ARGS="-k gateway" chooses)
 	@$(PYTEST) $(SIDE_BY_SIDE) $(ARGS)
 
 bench: toolchain ## previews as ratios (program, pack, prod by regions), budgets per second
-	@$(BIN)/python -m benchmarks.preview
-	@$(BIN)/python -m benchmarks.scale
-	@$(BIN)/python -m benchmarks.budgets
+	@$(BIN)/python -m benchmarks.speed.preview
+	@$(BIN)/python -m benchmarks.speed.scale
+	@$(BIN)/python -m benchmarks.speed.budgets
 
 bench-memory: setup ## compare the memory model with other estimators
-	@$(BIN)/python -m benchmarks.peers
+	@$(BIN)/python -m benchmarks.peers.compare
 
 mutants: setup ## change the code at random and see which tests notice (SAMPLE=, MINUTES=, SEED=, PACKAGE=)
 	@$(BIN)/python -m benchmarks.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(MINUTES),--minutes $(MINUTES)) \
@@ -71,10 +71,10 @@ goldens: setup ## ask the pinned engine itself, without a GPU (several GB; SAMPL
 	@$(BIN)/python -m goldens $(if $(SAMPLE),--sample $(SAMPLE))
 
 plots: setup ## renew the tables and drawings of docs/memory-model.md
-	@$(BIN)/python -m benchmarks.plots
+	@$(BIN)/python -m benchmarks.memory.plots
 
 snapshots: setup ## renew tests/snapshots: what every environment's program makes
-	@PYTHONPATH=.:tests/lab $(BIN)/python -m renew_snapshots
+	@$(BIN)/python -m tests.helpers.snapshots.renew
 
 fast: setup
 	@$(PYTEST) $(SIDE_BY_SIDE) -m "pure or mocks or process" -q $(ARGS)

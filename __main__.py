@@ -10,14 +10,14 @@ import pulumi
 import yaml
 
 from catalog.loader import load, program
+from components.core.stack_secrets import stored
 from components.platform import Platform, PlatformArgs, RegionSecrets
-from components.stack_secrets import stored
-from models.kubeconfigs import only
-from models.plan import PlannedRegion
-from models.problems import ProblemsError
-from models.regions import Credentials
-from models.resolve import resolve
-from models.settings import parse
+from models.core.kubeconfigs import only
+from models.core.problems import ProblemsError
+from models.plan.plan import PlannedRegion
+from models.plan.resolve.stack import resolve
+from models.settings.regions import Credentials
+from models.settings.settings import parse
 
 
 def kubeconfig(context: str) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 
-from catalog.contracts import read_engines
-from catalog.files import (
+from catalog.readers.contracts import read_engines
+from catalog.readers.files import (
     AcceleratorsFile,
     ChartsFile,
     ImagesFile,
@@ -18,13 +18,13 @@ from catalog.files import (
     PriceRow,
     PricesFile,
 )
-from catalog.goldens import load_goldens
-from catalog.reading import Reader
-from models.accelerators import Accelerator, InstanceType
-from models.catalogue import Catalogue, CatalogueModel, ModelEntry, plain_name
-from models.charts import Chart
-from models.contract import EngineContract, Image
-from models.problems import Problem, ProblemsError, shown
+from catalog.readers.goldens import load_goldens
+from catalog.readers.reading import Reader
+from models.core.problems import Problem, ProblemsError, shown
+from models.facts.accelerators import Accelerator, InstanceType
+from models.facts.catalogue import Catalogue, CatalogueModel, ModelEntry, plain_name
+from models.facts.charts import Chart
+from models.facts.contract import EngineContract, Image
 
 _HERE: Final = Path(__file__).parent
 _HASHED_SUFFIXES: Final = frozenset({".yaml", ".json", ".lock"})

@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from cli.app import app
 from cli.errors import ExitCode, InputError
-from models.problems import ProblemsError
+from models.core.problems import ProblemsError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

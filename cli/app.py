@@ -110,8 +110,8 @@ def budget(
 
     Fits exits with 0, any other verdict with 1.
     """
-    from cli.budget import BudgetOptions, run
-    from cli.old_flags import OldFlags
+    from cli.commands.budget import BudgetOptions, run
+    from cli.commands.old_flags import OldFlags
 
     case = {
         "model": model,
@@ -174,7 +174,7 @@ def calibrate(
     as_json: LogAsJson = False,
 ) -> int:
     """Make a memory profile of a start-up log, with what was predicted beside what was measured."""
-    from cli.calibrate import CalibrateOptions, run
+    from cli.commands.calibrate import CalibrateOptions, run
 
     return run(
         CalibrateOptions(

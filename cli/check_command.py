@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from policies.profile import Profile
+from policies.frame.profile import Profile
 
 
 def check(
@@ -41,7 +41,7 @@ def check(
 
     Exits with 2 if something could not be read, 1 on an error, 0 otherwise.
     """
-    from cli.check import CheckOptions, run
+    from cli.commands.check import CheckOptions, run
 
     return run(
         CheckOptions(

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from models.engine import Environment
-from models.placement import Strategy
+from models.engine.arguments import Environment
+from models.placement.place import Strategy
 
 _JSON = typer.Option("--json", help="JSON for programs.")
 _LOAD, _PRICE, _TIERS = "Load", "Price of a prompt token", "Tiers"
@@ -47,7 +47,7 @@ def select(
 
     Exits with 1 if a choice would not start or not serve.
     """
-    from cli.select import SelectOptions, run
+    from cli.commands.select import SelectOptions, run
 
     return run(
         SelectOptions(
@@ -140,7 +140,7 @@ def roi(
     as_json: Annotated[bool, _JSON] = False,
 ) -> int:
     """Tell what a KV cache outside the GPU saves and costs. Exits with 1 if it does not pay."""
-    from cli.roi import RoiOptions, run
+    from cli.commands.roi import RoiOptions, run
 
     fields = {
         "requests_per_sec": requests_per_sec,
@@ -193,7 +193,7 @@ def place(
 
     Exits with 1 if a model finds no place.
     """
-    from cli.place import PlaceOptions, run
+    from cli.commands.place import PlaceOptions, run
 
     return run(
         PlaceOptions(
@@ -247,7 +247,7 @@ def onboard(
 
     Exits with 1 if its configuration is not understood, or it fits nowhere.
     """
-    from cli.onboard import OnboardOptions, run
+    from cli.commands.onboard import OnboardOptions, run
 
     return run(
         OnboardOptions(
@@ -284,7 +284,7 @@ def changes(
 
     Exits with 1 if data would be lost, or nobody can tell.
     """
-    from cli.changes import ChangesOptions, run
+    from cli.commands.changes import ChangesOptions, run
 
     return run(ChangesOptions(preview=preview, approved=tuple(approve or ()), as_json=as_json))
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pulumi
 from pulumi import ResourceOptions
 
-from models.plan import PlatformPlan
-from models.summary import plan_inputs
+from models.plan.plan import PlatformPlan
+from models.plan.summary.stack import plan_inputs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

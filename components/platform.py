@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import pulumi
 from pulumi import Input, Output, ResourceOptions
 
+from components.core.suspension import suspend
 from components.plan import Plan, PlanArgs
 from components.region import Region, RegionArgs
-from components.suspension import suspend
-from models.plan import PlatformPlan
-from models.summary import (
+from models.plan.plan import PlatformPlan
+from models.plan.summary.stack import (
     bill_inputs,
     capacity_outputs,
     cost_inputs,

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 import pulumi
 from pulumi import Input, Output, ResourceOptions
 
-from components.ai_gateway import AiGateway, AiGatewayArgs
-from components.autoscaling import Autoscaling, AutoscalingArgs
-from components.certificates import Certificates, CertificatesArgs
-from components.cluster import ExistingCluster, ExistingClusterArgs
-from components.external_operators import ExternalOperators, ExternalOperatorsArgs
-from components.model_route import ModelRoute, ModelRouteArgs
-from components.namespaces import Namespaces, NamespacesArgs
-from components.node_isolation import NodeIsolation, NodeIsolationArgs
-from components.operators import WaveOperators, WaveOperatorsArgs
-from components.secret_store import SecretStore, SecretStoreArgs
-from components.storage import StorageArgs, register_collection, register_storage
-from components.vllm_service import VllmService, VllmServiceArgs
-from components.waves import Wave, Waves
-from models.certificates import ISSUED
-from models.definitions import required
-from models.eks import EksCluster
-from models.mirroring import mirrored_image
-from models.names import OBJECTS_NAMESPACE
-from models.operators import operators
-from models.plan import PlannedRegion, PlatformPlan
+from components.cluster.existing import ExistingCluster, ExistingClusterArgs
+from components.cluster.namespaces import Namespaces, NamespacesArgs
+from components.cluster.node_isolation import NodeIsolation, NodeIsolationArgs
+from components.core.waves import Wave, Waves
+from components.engine.autoscaling import Autoscaling, AutoscalingArgs
+from components.engine.vllm_service import VllmService, VllmServiceArgs
+from components.gateway.ai_gateway import AiGateway, AiGatewayArgs
+from components.gateway.model_route import ModelRoute, ModelRouteArgs
+from components.operators.external import ExternalOperators, ExternalOperatorsArgs
+from components.operators.waves import WaveOperators, WaveOperatorsArgs
+from components.secrets.certificates import Certificates, CertificatesArgs
+from components.secrets.store import SecretStore, SecretStoreArgs
+from components.storage.region import StorageArgs, register_collection, register_storage
+from models.core.names import OBJECTS_NAMESPACE
+from models.facts.mirroring import mirrored_image
+from models.plan.definitions import required
+from models.plan.operators import operators
+from models.plan.plan import PlannedRegion, PlatformPlan
+from models.settings.certificates import ISSUED
+from models.settings.eks import EksCluster
 
 if TYPE_CHECKING:
     from components.aws.region_cluster import RegionCluster

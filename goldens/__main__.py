@@ -13,14 +13,14 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from catalog.goldens import load_goldens
 from catalog.loader import load
+from catalog.readers.goldens import load_goldens
 from goldens.cases import Case, cases
 from goldens.compare import differences, drift, plain
 from goldens.environment import OracleError
 from goldens.files import failed, golden, text_of, write
 from goldens.run import ask
-from models.catalogue import Catalogue
+from models.facts.catalogue import Catalogue
 
 VERSION: Final = "0.33.0"
 _DEFAULT_WORKERS: Final = 2

@@ -12,14 +12,14 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from models.accelerators import Accelerator
 from models.architecture import Architecture, architecture
-from models.base import GIB
-from models.catalogue import Catalogue, CatalogueModel
-from models.contract import EngineContract
-from models.engine import EngineArguments, EngineOverrides, Environment, Parallelism
-from models.memory.weights import Rank, weight_bytes
-from models.resolve_model import Wanted, choose
+from models.core.base import GIB
+from models.engine.arguments import EngineArguments, EngineOverrides, Environment, Parallelism
+from models.facts.accelerators import Accelerator
+from models.facts.catalogue import Catalogue, CatalogueModel
+from models.facts.contract import EngineContract
+from models.memory.terms.weights import Rank, weight_bytes
+from models.plan.resolve.model import Wanted, choose
 
 CLASSES: Final = ("t4", "a100-80gb", "a10g", "l4", "h100-80gb", "b200-180gb")
 TENSORS: Final = (1, 2, 4, 8)

@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from models.golden import Golden, Goldens
+from models.facts.golden import Golden, Goldens
 
 _QUANTITIES: Final = ("raw_bytes", "alloc_old_bytes", "alloc_new_bytes")
 

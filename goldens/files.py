@@ -9,7 +9,7 @@ from typing import Final, cast
 from pydantic import JsonValue
 
 from goldens.cases import Case
-from models.golden import ModelGoldens, config_sha256
+from models.facts.golden import ModelGoldens, config_sha256
 
 Answer = Mapping[str, JsonValue]
 

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from goldens.cases import Case, card_of
 from goldens.environment import ROOT, driver_of, home, python_of
-from models.catalogue import Catalogue
+from models.facts.catalogue import Catalogue
 
 LIMIT_SEC: Final = 1200
 """Seconds for one case; the largest takes about half a minute on an idle core, and the oracle runs

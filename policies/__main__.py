@@ -14,9 +14,9 @@ sys.path[:] = [str(_HERE.parent), *(path for path in sys.path if Path(path).reso
 
 from pulumi_policy import EnforcementLevel, PolicyPack  # noqa: E402 - after the path is set
 
-from policies.pack import policies  # noqa: E402 - after the path is set
-from policies.sdk import watch_configuration  # noqa: E402 - after the path is set
-from policies.session import Session  # noqa: E402 - after the path is set
+from policies.frame.pack import policies  # noqa: E402 - after the path is set
+from policies.frame.sdk import watch_configuration  # noqa: E402 - after the path is set
+from policies.frame.session import Session  # noqa: E402 - after the path is set
 
 
 def main() -> None:

@@ -4,8 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from sandbox import cluster, crds, nodes
-from sandbox.errors import SandboxError
+from sandbox.cluster import cluster, nodes
+from sandbox.core.errors import SandboxError
+from sandbox.crds import sources as crds
 from sandbox.toolchain import ToolchainError
 
 

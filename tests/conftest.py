@@ -1,9 +1,13 @@
 """What holds for every test: no unrecorded skip, fast ones start nothing, modules have an order."""
 
 import pytest
-from fast_guard import FastGuard
-from module_times import COSTS, ModuleTimes
-from skip_guard import pytest_make_collect_report, pytest_runtest_makereport
+
+from tests.helpers.repository.fast_guard import FastGuard
+from tests.helpers.repository.module_times import COSTS, ModuleTimes
+from tests.helpers.repository.skip_guard import (
+    pytest_make_collect_report,
+    pytest_runtest_makereport,
+)
 
 __all__ = [
     "pytest_addoption",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from benchmarks.mutants.operators import OURS, Operator
-from sandbox.paths import cache_root
+from sandbox.core.paths import cache_root
 
 LOCK: Final = Path(__file__).with_name("requirements.txt")
 _NEED_ARGUMENTS: Final = {"VariableReplacer", "VariableInserter"}

@@ -22,8 +22,8 @@ from pydantic import JsonValue, TypeAdapter
 
 from catalog.generate.vllm_flags import read_flags, read_literal
 from catalog.generate.vllm_metrics import read_metrics
-from models.base import Model
-from models.contract import Flag, Metric
+from models.core.base import Model
+from models.facts.contract import Flag, Metric
 
 ENGINES: Final = Path(__file__).parent.parent / "engines"
 _SUPPRESSED: Final = "==SUPPRESS=="

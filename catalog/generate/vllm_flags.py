@@ -26,7 +26,7 @@ from catalog.generate.vllm_source import (
     read_source,
     words_of,
 )
-from models.contract import Flag
+from models.facts.contract import Flag
 
 _ARGUMENTS: Final = "vllm/engine/arg_utils.py"
 _PARSER: Final = "vllm/utils/argparse_utils.py"

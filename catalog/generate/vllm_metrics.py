@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from models.contract import Metric, MetricType
+from models.facts.contract import Metric, MetricType
 
 _NAME: Final = re.compile(r"^vllm:[a-z][a-z0-9_]*$")
 _USUAL_LABELS: Final = ("model_name", "engine")

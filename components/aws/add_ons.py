@@ -10,7 +10,7 @@ from pulumi_aws import eks
 from components.aws.identity import PodIdentity, PodIdentityArgs
 from models.aws import names
 from models.aws.addons import SYSTEM_NAMESPACE, AddOn, Identity
-from models.eks import EksCluster
+from models.settings.eks import EksCluster
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

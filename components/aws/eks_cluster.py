@@ -9,11 +9,11 @@ import pulumi
 from pulumi import Input, Output, ResourceOptions
 from pulumi_aws import cloudwatch, eks, iam
 
-from models import eks as settings
 from models.aws import names
 from models.aws.cluster_policies import CLUSTER_POLICIES, service_trust
 from models.aws.kubeconfig import kubeconfig
 from models.aws.network import service_cidr
+from models.settings import eks as settings
 
 LOG_TYPES: Final = ("api", "audit", "authenticator", "controllerManager", "scheduler")
 """Every log that a control plane writes (EKS API reference, LogSetup)."""

@@ -9,7 +9,7 @@ from pulumi_aws import kms
 
 from models.aws import names
 from models.aws.cluster_policies import key_policy
-from models.eks import EksCluster
+from models.settings.eks import EksCluster
 
 DELETION_DAYS = 30
 """The longest time that KMS lets pass before a key is gone; until then it can be taken back."""

@@ -11,7 +11,7 @@ from components.aws.network_access import NetworkAccess, NetworkAccessArgs
 from components.aws.network_logs import NetworkLogs, NetworkLogsArgs
 from models.aws import network as plan
 from models.aws.network import Subnet, SubnetRole
-from models.eks import EksCluster
+from models.settings.eks import EksCluster
 
 _ROLE_TAGS: Mapping[SubnetRole, Mapping[str, str]] = {
     SubnetRole.PUBLIC: {"kubernetes.io/role/elb": "1"},

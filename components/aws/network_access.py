@@ -8,7 +8,7 @@ from pulumi import Output, ResourceOptions
 from pulumi_aws import ec2, vpc
 
 from models.aws.network import INTERFACE_ENDPOINTS, endpoint_service
-from models.eks import EksCluster
+from models.settings.eks import EksCluster
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

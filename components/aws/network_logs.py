@@ -9,7 +9,7 @@ from pulumi_aws import cloudwatch, ec2, iam
 
 from models.aws import names
 from models.aws.cluster_policies import flow_log_policy, service_trust
-from models.eks import EksCluster
+from models.settings.eks import EksCluster
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

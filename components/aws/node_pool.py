@@ -7,11 +7,11 @@ import pulumi
 from pulumi import Input, ResourceOptions
 from pulumi_aws import autoscaling, ec2, eks
 
-from models.aws import node_groups as plans
 from models.aws.names import NODE_TEMPLATE
-from models.aws.node_groups import GroupPlan
-from models.plan import PlannedPool, PlannedRegion
-from models.regions import CapacityType
+from models.plan.aws import node_groups as plans
+from models.plan.aws.node_groups import GroupPlan
+from models.plan.plan import PlannedPool, PlannedRegion
+from models.settings.regions import CapacityType
 
 HOP_LIMIT = 1
 """Pods get their credentials by pod identity and region and VPC as settings; with two hops every

@@ -8,7 +8,7 @@ from pulumi import Input, ResourceOptions
 from pulumi_aws import kms, s3
 
 from models.aws import iam, names
-from models.plan import PlannedRegion
+from models.plan.plan import PlannedRegion
 
 _KEY_DELETION_DAYS = 30
 _NONCURRENT_DAYS = 30

@@ -8,9 +8,9 @@ from pulumi import ResourceOptions
 
 from components.aws.identity import PodIdentity, PodIdentityArgs
 from models.aws.names import role_name
-from models.aws.pod_roles import Asked, pod_roles
-from models.eks import EksCluster
-from models.plan import PlannedRegion, PlatformPlan
+from models.plan.aws.pod_roles import Asked, pod_roles
+from models.plan.plan import PlannedRegion, PlatformPlan
+from models.settings.eks import EksCluster
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,7 +25,7 @@ class PodRolesArgs:
 
 
 class PodRoles(pulumi.ComponentResource):
-    """A role for each service account that `models/aws/pod_roles.py` gives one."""
+    """A role for each service account that `models/plan/aws/pod_roles.py` gives one."""
 
     def __init__(self, name: str, args: PodRolesArgs, opts: ResourceOptions | None = None) -> None:
         """Register the identities; the cluster must exist."""

@@ -22,11 +22,11 @@ from components.aws.network import Network, NetworkArgs
 from components.aws.node_pool import NodePool, NodePoolArgs
 from components.aws.object_store import ObjectStore, ObjectStoreArgs
 from components.aws.pod_roles import PodRoles, PodRolesArgs
-from models import eks as settings
 from models.aws import names
 from models.aws.addons import AFTER_NODES, BEFORE_NODES, AddOn
 from models.aws.buckets import makes_bucket
-from models.plan import PlannedPool, PlannedRegion, PlatformPlan
+from models.plan.plan import PlannedPool, PlannedRegion, PlatformPlan
+from models.settings import eks as settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

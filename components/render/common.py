@@ -10,9 +10,9 @@ from pulumi_kubernetes.core.v1 import (
 )
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgsDict
 
-from models.names import MANAGED_BY
-from models.plan import PlannedPool
-from models.regions import POOL_LABEL, Taint
+from models.core.names import MANAGED_BY
+from models.plan.plan import PlannedPool
+from models.settings.regions import POOL_LABEL, Taint
 
 USER_ID = 10001
 """User and group of every container of ours, high enough to be nobody on a host. The engine's

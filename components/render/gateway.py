@@ -5,15 +5,15 @@ One TypedDict per custom resource: a misspelt key is a type error here and a rej
 
 from typing import Final, NotRequired, TypedDict
 
-from models.names import (
+from models.core.names import (
     GATEWAY,
     GATEWAY_CLASS,
     GATEWAY_CONTROLLER,
     MODEL_HEADER,
     engine_host,
 )
-from models.options import Gateway
-from models.plan import PlannedModel
+from models.plan.plan import PlannedModel
+from models.settings.options import Gateway
 
 GATEWAY_GROUP: Final = "gateway.networking.k8s.io"
 ENVOY_GROUP: Final = "gateway.envoyproxy.io"

@@ -1,14 +1,14 @@
 """What is set in the values of each operator's chart, by the chart's name in the catalogue.
 
-The same names as the rows of `models/operators.py`; a test holds the two together.
+The same names as the rows of `models/plan/operators.py`; a test holds the two together.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from components.render import longhorn, minio
 from components.render.charts import aws, efa, gateway, gpu, monitoring, secrets
-from models.plan import PlannedRegion, PlatformPlan
+from components.render.storage import longhorn, minio
+from models.plan.plan import PlannedRegion, PlatformPlan
 
 Values = Callable[[PlatformPlan, PlannedRegion], dict[str, Any]]
 

@@ -5,8 +5,8 @@ layer kinds or quantisation it does not know, and one that lacks a field it need
 """
 
 from models.architecture.build import architecture, classes_of, with_quantisation
-from models.architecture.patterns import matches
-from models.architecture.quantisation import named_scheme, scheme_of
+from models.architecture.config.patterns import matches
+from models.architecture.config.quantisation import named_scheme, scheme_of
 from models.architecture.types import (
     TOWERS,
     Architecture,

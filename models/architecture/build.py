@@ -5,14 +5,15 @@ from typing import Final
 
 from pydantic import JsonValue, ValidationError
 
-from models.architecture.attention import rotary
-from models.architecture.audio import audio
-from models.architecture.conventions import with_usual_exceptions
-from models.architecture.defaults import TIED_BY_DEFAULT
-from models.architecture.draft import Draft, rows
-from models.architecture.fields import Fields, is_mapping, layer_count
-from models.architecture.quantisation import MXFP4, named_scheme, quantisation
-from models.architecture.registry import RECIPES, TEXT_PART
+from models.architecture.blocks.attention import rotary
+from models.architecture.blocks.audio import audio
+from models.architecture.blocks.draft import Draft, rows
+from models.architecture.blocks.vision import step_elements, vision
+from models.architecture.config.conventions import with_usual_exceptions
+from models.architecture.config.defaults import TIED_BY_DEFAULT
+from models.architecture.config.fields import Fields, is_mapping, layer_count
+from models.architecture.config.quantisation import MXFP4, named_scheme, quantisation
+from models.architecture.families.registry import RECIPES, TEXT_PART
 from models.architecture.types import (
     Architecture,
     CacheKind,
@@ -21,8 +22,7 @@ from models.architecture.types import (
     Quantisation,
     Shard,
 )
-from models.architecture.vision import step_elements, vision
-from models.problems import Problem, ProblemsError, from_validation, shown
+from models.core.problems import Problem, ProblemsError, from_validation, shown
 
 _DTYPES: Final = ("bfloat16", "float16", "float32")
 _TRANSFORMERS_BACKEND: Final = frozenset(

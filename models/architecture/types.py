@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from models.base import Model
+from models.core.base import Model
 
 TOWERS = ("vision_config", "audio_config")
 """The sections of a configuration that describe what `--language-model-only` does not load."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from models.aws import names
 from models.aws.network import CNI_MINIMUM_IPS, CNI_WARM_IPS
-from models.base import Model
+from models.core.base import Model
 
 SYSTEM_NAMESPACE: Final = "kube-system"
 

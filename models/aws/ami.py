@@ -8,7 +8,7 @@ import re
 from enum import StrEnum
 from typing import Final
 
-from models.regions import AmiFamily
+from models.settings.regions import AmiFamily
 
 
 class Architecture(StrEnum):

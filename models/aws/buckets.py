@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from models.eks import EksCluster
-from models.problems import Problem, shown
-from models.regions import ObjectStoreKind, Region
+from models.core.problems import Problem, shown
+from models.settings.eks import EksCluster
+from models.settings.regions import ObjectStoreKind, Region
 
 
 def makes_bucket(region: Region) -> bool:

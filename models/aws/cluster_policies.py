@@ -7,7 +7,7 @@ partition and names are plain. Documents of pods' roles are in `models/aws/iam.p
 from typing import Any, Final
 
 from models.aws import names
-from models.eks import EksCluster
+from models.settings.eks import EksCluster
 
 POLICY_VERSION: Final = "2012-10-17"
 """The version of the policy language (IAM user guide, "Version")."""

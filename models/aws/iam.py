@@ -10,8 +10,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final, TypedDict
 
-from models.eks import EksCluster
-from models.regions import ObjectStore
+from models.settings.eks import EksCluster
+from models.settings.regions import ObjectStore
 
 VERSION: Final = "2012-10-17"
 

@@ -9,7 +9,7 @@ balancers; every write is bound to this account, this region and this cluster's 
 from typing import Final
 
 from models.aws.iam import Conditions, Document, allow, arn, document
-from models.eks import EksCluster
+from models.settings.eks import EksCluster
 
 CLUSTER_TAG: Final = "elbv2.k8s.aws/cluster"
 """The controller puts it on everything that it makes, with the cluster's name."""

@@ -6,7 +6,7 @@ exists. They carry environment and region, so that several stacks fit into one a
 
 from typing import Final
 
-from models.eks import EksCluster
+from models.settings.eks import EksCluster
 
 PROJECT: Final = "triplane"
 

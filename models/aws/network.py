@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
-from models.base import Model
-from models.eks import ZONE_LETTERS, EksCluster
+from models.core.base import Model
+from models.settings.eks import ZONE_LETTERS, EksCluster
 
 CONTROL_PLANE_PREFIX: Final = 28
 """Sixteen addresses for EKS's own interfaces: "at least six ... we recommend at least 16" and

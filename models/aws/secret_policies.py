@@ -1,9 +1,9 @@
 """IAM documents of the operators that bring secrets and certificates into a region."""
 
 from models.aws import iam
-from models.certificates import Certificates
-from models.eks import EksCluster
-from models.secrets import SecretSource, prefix_of
+from models.settings.certificates import Certificates
+from models.settings.eks import EksCluster
+from models.settings.secrets import SecretSource, prefix_of
 
 
 def read_secrets(

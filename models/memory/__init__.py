@@ -1,22 +1,23 @@
 """The memory model: from an architecture, a card and engine arguments to what vLLM will report.
 
 `budget(request)` is the entry. Nothing here reads files or clocks; constants that are learnt from
-runs are in `constants.py`, everything else follows the engine's source (docs/memory-model.md).
+runs are in `terms/constants.py`, everything else follows the engine's source
+(docs/memory-model.md).
 """
 
-from models.memory.behaviour import (
+from models.memory.budget import budget
+from models.memory.inputs.behaviour import (
     Behaviour,
     behaviour_of,
     behaviour_of_contract,
     release_of,
     size_defaults,
 )
-from models.memory.budget import budget
-from models.memory.dtypes import UNSIZED_CACHE_DTYPES
-from models.memory.introduced import first_release
-from models.memory.kvcache import CacheGroup
-from models.memory.request import Arguments, BudgetRequest, Card, arguments_of
-from models.memory.result import Budget, Remedy, Source, Verdict
+from models.memory.inputs.introduced import first_release
+from models.memory.inputs.request import Arguments, BudgetRequest, Card, arguments_of
+from models.memory.terms.dtypes import UNSIZED_CACHE_DTYPES
+from models.memory.terms.kvcache import CacheGroup
+from models.memory.verdict.result import Budget, Remedy, Source, Verdict
 
 __all__ = [
     "UNSIZED_CACHE_DTYPES",

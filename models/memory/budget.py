@@ -1,14 +1,14 @@
 """`budget`: what vLLM will say after it has loaded, with the verdict and the cheapest remedies."""
 
 from models.architecture import CacheKind
-from models.base import GIB
-from models.memory.constants import FITTED, Fitted
-from models.memory.limits import byte_refusals
-from models.memory.measure import Measure, Memo, measure
-from models.memory.refusals import Refusal
-from models.memory.remedies import remedies
-from models.memory.request import BudgetRequest
-from models.memory.result import Budget, Source, Verdict
+from models.core.base import GIB
+from models.memory.inputs.request import BudgetRequest
+from models.memory.terms.constants import FITTED, Fitted
+from models.memory.verdict.limits import byte_refusals
+from models.memory.verdict.measure import Measure, Memo, measure
+from models.memory.verdict.refusals import Refusal
+from models.memory.verdict.remedies import remedies
+from models.memory.verdict.result import Budget, Source, Verdict
 
 
 def budget(request: BudgetRequest, fitted: Fitted = FITTED) -> Budget:

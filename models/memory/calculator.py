@@ -10,7 +10,7 @@ from typing import Final
 
 from pydantic import PositiveFloat, PositiveInt
 
-from models.base import Model
+from models.core.base import Model
 
 _WEIGHT_BYTES: Final[Mapping[str, float]] = {
     "fp32": 4,

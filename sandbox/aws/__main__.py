@@ -6,11 +6,12 @@
 import argparse
 import sys
 
-from sandbox.aws import drills, faults
-from sandbox.aws.errors import StandInError
-from sandbox.aws.home import StandInHome, require_switch
-from sandbox.errors import SandboxError
-from sandbox.paths import sandboxes_home
+from sandbox.aws.clusters import drills
+from sandbox.aws.core import faults
+from sandbox.aws.core.errors import StandInError
+from sandbox.aws.core.home import StandInHome, require_switch
+from sandbox.core.errors import SandboxError
+from sandbox.core.paths import sandboxes_home
 
 
 def _parser() -> argparse.ArgumentParser:

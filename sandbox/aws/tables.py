@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from sandbox.aws.kind import Kind
+from sandbox.aws.core.kind import Kind
 from sandbox.aws.kinds import KINDS
 from sandbox.aws.plugin.invokes import INVOKES
 from sandbox.aws.server.eks import OWN
-from sandbox.paths import PROJECT_ROOT
+from sandbox.core.paths import PROJECT_ROOT
 
 DOCUMENT: Final = PROJECT_ROOT / "docs" / "stand-in.md"
 BEGIN: Final = "<!-- made by python -m sandbox.aws.tables -->"

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sandbox import locks
-from sandbox.paths import cache_root
+from sandbox.core import locks
+from sandbox.core.paths import cache_root
 from sandbox.toolchain import bindir, build, go, official
 from sandbox.toolchain.errors import ToolchainError
 from sandbox.toolchain.table import PROVIDER_VERSION, TOOLS, Tool
@@ -76,7 +76,8 @@ def ensure(say: Say = say_to_stderr, *, cache: Path | None = None) -> Toolchain:
     `say` gets progress as text with its own line ends. A second caller waits for the first and
     says so. Raises `ToolchainError` when Go is missing or a build fails.
     """
-    # Heard by the fast tests, which may not depend on a build (tests/lab/fast_guard.py).
+    # Heard by the fast tests, which may not depend on a build
+    # (tests/helpers/repository/fast_guard.py).
     sys.audit("triplane.toolchain")
     root = cache_root() if cache is None else cache
     store = build.Store(root=root / "toolchain" / "builds")

@@ -21,7 +21,7 @@ from typing import Final
 _HOST_FILES: Final = ("language_host.py", "program_runner.py")
 PROVIDER: Final = "pulumi-resource-kubernetes"
 _HOST_NAME: Final = "pulumi-language-python"
-_SANDBOX_DIR: Final = Path(__file__).resolve().parent.parent
+_HOST_DIR: Final = Path(__file__).resolve().parent.parent / "engine"
 
 
 def ensure(root: Path, files: Mapping[str, Path]) -> Path:
@@ -35,7 +35,7 @@ def ensure(root: Path, files: Mapping[str, Path]) -> Path:
     if own_host:
         content["interpreter"] = sys.executable
         for name in _HOST_FILES:
-            content[name] = hashlib.sha256((_SANDBOX_DIR / name).read_bytes()).hexdigest()
+            content[name] = hashlib.sha256((_HOST_DIR / name).read_bytes()).hexdigest()
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
     final = root / digest
     if not final.exists():
@@ -82,7 +82,7 @@ def plugins_dir(bin_dir: Path) -> Path:
 def _add_host(partial: Path, final: Path) -> None:
     (partial / "lib").mkdir()
     for name in _HOST_FILES:
-        shutil.copyfile(_SANDBOX_DIR / name, partial / "lib" / name)
+        shutil.copyfile(_HOST_DIR / name, partial / "lib" / name)
     script = partial / "bin" / _HOST_NAME
     # -P keeps the script's own folder off sys.path; exec keeps the process that Pulumi signals.
     command = shlex.join([sys.executable, "-P", str(final / "lib" / "language_host.py")])

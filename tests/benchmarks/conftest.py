@@ -2,9 +2,9 @@
 
 import pytest
 
-from benchmarks import peers
-from benchmarks.peer_questions import missing_data
-from benchmarks.peers import Comparison
+from benchmarks.peers import compare as peers
+from benchmarks.peers.compare import Comparison
+from benchmarks.peers.questions import missing_data
 
 
 @pytest.fixture(scope="session", name="comparison")

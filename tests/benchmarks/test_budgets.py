@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.budgets import Speed, jobs, per_second, shown
+from benchmarks.speed.budgets import Speed, jobs, per_second, shown
 from catalog.loader import load
 from models.memory import budget
 

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks import memory_cases, peer_questions, peer_worker, peers
-from benchmarks.peer_answers import LEFT_OUT, OURS, TEXTBOOK, Answer, calculator, ours, textbook
-from benchmarks.peer_checkpoint import header
-from benchmarks.peer_goldens import from_goldens
-from benchmarks.peer_questions import (
+from benchmarks.peers import compare as peers
+from benchmarks.peers import questions as peer_questions
+from benchmarks.peers import worker as peer_worker
+from benchmarks.peers.answers import LEFT_OUT, OURS, TEXTBOOK, Answer, calculator, ours, textbook
+from benchmarks.peers.checkpoint import header
+from benchmarks.peers.compare import Comparison
+from benchmarks.peers.goldens import from_goldens
+from benchmarks.peers.questions import (
     CASES,
     NEEDED,
     OPEN,
@@ -22,11 +25,11 @@ from benchmarks.peer_questions import (
     missing_data,
     question,
 )
-from benchmarks.peer_scores import TOTAL, errors_of, score
-from benchmarks.peer_tables import shown, table
-from benchmarks.peers import Comparison
+from benchmarks.peers.scores import TOTAL, errors_of, score
+from benchmarks.peers.tables import shown, table
+from benchmarks.shared import memory_cases
 from models.architecture import architecture
-from models.base import GIB
+from models.core.base import GIB
 from models.memory import Arguments, BudgetRequest, Card, behaviour_of
 
 pytestmark = pytest.mark.pure

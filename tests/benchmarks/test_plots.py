@@ -5,21 +5,21 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.documents import DOCUMENT, place, renewed
-from benchmarks.drawing import Drawing, LogScale
-from benchmarks.memory_cases import ROOT
-from benchmarks.peer_answers import CALCULATOR, LEFT_OUT, OURS, TEXTBOOK
-from benchmarks.peer_questions import missing_data
-from benchmarks.peer_tables import score_rows
-from benchmarks.peers import Comparison
-from benchmarks.plots import IMAGES, results
+from benchmarks.memory.plots import IMAGES, results
+from benchmarks.peers.answers import CALCULATOR, LEFT_OUT, OURS, TEXTBOOK
+from benchmarks.peers.compare import Comparison
+from benchmarks.peers.questions import missing_data
+from benchmarks.peers.tables import score_rows
+from benchmarks.shared.documents import DOCUMENT, place, renewed
+from benchmarks.shared.drawing import Drawing, LogScale
+from benchmarks.shared.memory_cases import ROOT
 
 pytestmark = pytest.mark.pure
 
 with_data = pytest.mark.skipif(missing_data() is not None, reason="lacking ../shared/data")
 
-RENEW = "run `python -m benchmarks.plots` and commit what it writes"
-RENEW_PEERS = "run `python -m benchmarks.peers --write` and commit what it writes"
+RENEW = "run `python -m benchmarks.memory.plots` and commit what it writes"
+RENEW_PEERS = "run `python -m benchmarks.peers.compare --write` and commit what it writes"
 
 
 @with_data

@@ -4,11 +4,11 @@ import csv
 from typing import Final
 
 import pytest
-from catalogue_lab import CATALOGUE, SHARED
 
 from catalog.loader import load
-from models.contract import EngineContract, MetricType
-from models.engine import EngineArguments, Parallelism, command_line, problems_of
+from models.engine.arguments import EngineArguments, Parallelism, command_line, problems_of
+from models.facts.contract import EngineContract, MetricType
+from tests.helpers.catalog.copies import CATALOGUE, SHARED
 
 pytestmark = pytest.mark.pure
 

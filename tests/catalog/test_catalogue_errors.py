@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from catalogue_lab import copied, problems_of, read_yaml, write_yaml
 
 from catalog.loader import load, load_charts
-from models.problems import ProblemsError
+from models.core.problems import ProblemsError
+from tests.helpers.catalog.copies import copied, problems_of, read_yaml, write_yaml
 
 pytestmark = pytest.mark.pure
 

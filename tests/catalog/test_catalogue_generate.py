@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from catalogue_lab import CATALOGUE, SHARED
 
 from catalog.generate import engine_contract, prices
 from catalog.generate.vllm_flags import read_flags, read_literal
 from catalog.generate.vllm_metrics import read_metrics
 from catalog.loader import load
-from models.contract import MetricType
+from models.facts.contract import MetricType
+from tests.helpers.catalog.copies import CATALOGUE, SHARED
 
 pytestmark = pytest.mark.pure
 

@@ -4,12 +4,12 @@ import re
 from typing import Final
 
 import pytest
-from catalogue_lab import CATALOGUE, SHARED, read_yaml
 
 from catalog.loader import load, load_charts, program
 from models.architecture import architecture
-from models.catalogue import Catalogue, Status, WeightFormat
-from models.problems import ProblemsError
+from models.core.problems import ProblemsError
+from models.facts.catalogue import Catalogue, Status, WeightFormat
+from tests.helpers.catalog.copies import CATALOGUE, SHARED, read_yaml
 
 pytestmark = pytest.mark.pure
 

@@ -1,11 +1,12 @@
 """Fixtures of the command's tests."""
 
 import pytest
-from plans import catalogue
+
+from tests.helpers.plans.dev import catalogue
 
 
 @pytest.fixture
 def catalogue_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the tools the catalogue that is read already: the same data, without reading it anew."""
-    for module in ("cli.select", "cli.place", "cli.onboard"):
+    for module in ("cli.commands.select", "cli.commands.place", "cli.commands.onboard"):
         monkeypatch.setattr(f"{module}.load", catalogue)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.cli_lab import budget, triplane
+from tests.helpers.cli.command import budget, triplane
 
 pytestmark = pytest.mark.pure
 
@@ -42,7 +42,7 @@ def test_a_fault_of_ours_exits_with_three_in_one_line(monkeypatch: pytest.Monkey
     def broken(*_: object) -> None:
         raise ZeroDivisionError("invented")
 
-    monkeypatch.setattr("cli.budget.answer", broken)
+    monkeypatch.setattr("cli.commands.budget.answer", broken)
     ran = budget(*L4)
     assert ran.code == 3
     assert "ZeroDivisionError: invented" in ran.err

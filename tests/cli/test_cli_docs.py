@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.cli_lab import ROOT
+from tests.helpers.cli.command import ROOT
 
 TEXT = (ROOT / "docs" / "cli.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.cli.cli_lab import ROOT
+from tests.helpers.cli.command import ROOT
 
 pytestmark = pytest.mark.process
 

@@ -9,10 +9,10 @@ from typing import Any, Final, cast
 
 import pulumi
 import pytest
-from plans import dev_plan
-from secret_plans import secret_read
 
 from components.platform import Platform, PlatformArgs, RegionSecrets
+from tests.helpers.plans.dev import dev_plan
+from tests.helpers.plans.secrets import secret_read
 
 pytestmark = pytest.mark.mocks
 

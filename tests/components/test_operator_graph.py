@@ -6,13 +6,13 @@ from typing import Any, cast
 
 import pulumi
 import pytest
-from plans import catalogue, dev_plan
-from secret_plans import secret_read
 
 from components.platform import Platform, PlatformArgs, RegionSecrets
-from models.definitions import DEFINITIONS, kinds, missing_version, required
-from models.operators import OPERATORS, operators
-from models.plan import PlatformPlan
+from models.plan.definitions import DEFINITIONS, kinds, missing_version, required
+from models.plan.operators import OPERATORS, operators
+from models.plan.plan import PlatformPlan
+from tests.helpers.plans.dev import catalogue, dev_plan
+from tests.helpers.plans.secrets import secret_read
 
 pytestmark = pytest.mark.mocks
 
@@ -175,7 +175,7 @@ def test_every_custom_resource_of_ours_has_its_definition_in_the_table() -> None
 
 def test_the_table_agrees_with_the_pinned_definitions() -> None:
     """Group, plural and version are checked against the lock, which is made from upstream."""
-    from sandbox.crds import read_lock
+    from sandbox.crds.sources import read_lock
 
     pinned = {(lock.plural, lock.group): lock for lock in read_lock()}
     for group in DEFINITIONS.values():
@@ -196,7 +196,7 @@ def test_rows_name_charts_that_come_before_them() -> None:
 
 
 def test_a_chart_without_a_source_is_refused_until_there_is_a_mirror() -> None:
-    from models.operators import chart_problems
+    from models.plan.operators import chart_problems
 
     charts = dict(catalogue().charts)
     lost = charts["keda"].model_copy(update={"repository": "unresolved"})
@@ -207,7 +207,7 @@ def test_a_chart_without_a_source_is_refused_until_there_is_a_mirror() -> None:
 
 
 def test_operators_need_a_node_without_gpus_and_taints() -> None:
-    from models.problems import ProblemsError
+    from models.core.problems import ProblemsError
 
     def tainted(settings: dict[str, Any]) -> None:
         managed(settings)

@@ -1,6 +1,6 @@
 """Secrets and certificates in the component graph: what is registered, in what order, and what not.
 
-Whether a controller takes it is seen in tests/cluster/test_controllers.py.
+Whether a controller takes it is seen in tests/sandbox/operators/test_controllers.py.
 """
 
 import json
@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pulumi
 import pytest
-from plans import bare, dev_plan
-from secret_plans import AUTHORITY, HOSTNAME, secret_read, with_source
 
+from components.core.stack_secrets import stored
 from components.platform import Platform, PlatformArgs, RegionSecrets
-from components.stack_secrets import stored
+from tests.helpers.plans.dev import bare, dev_plan
+from tests.helpers.plans.secrets import AUTHORITY, HOSTNAME, secret_read, with_source
 
 pytestmark = pytest.mark.mocks
 

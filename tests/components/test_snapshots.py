@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from plans import ROOT
-from recording import Recording, Registration
-from snapshot_text import lineage, objects, title
-from snapshots import (
+
+from tests.helpers.plans.dev import ROOT
+from tests.helpers.snapshots.recording import Recording, Registration
+from tests.helpers.snapshots.stacks import (
     EVERYTHING,
     PLANTED,
     SETTINGS,
@@ -23,6 +23,7 @@ from snapshots import (
     recorded,
     written,
 )
+from tests.helpers.snapshots.text import lineage, objects, title
 
 pytestmark = pytest.mark.mocks
 

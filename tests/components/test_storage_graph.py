@@ -5,13 +5,13 @@ from typing import Any, cast
 
 import pulumi
 import pytest
-from plans import dev_plan
 
-from components.cache_persistence import CachePersistence, CachePersistenceArgs
-from components.guard import refuse
-from components.storage import StorageArgs, register_collection, register_storage
-from components.waves import Waves
-from models.names import TENANT_LABEL, claim_label
+from components.core.guard import refuse
+from components.core.waves import Waves
+from components.storage.cache_persistence import CachePersistence, CachePersistenceArgs
+from components.storage.region import StorageArgs, register_collection, register_storage
+from models.core.names import TENANT_LABEL, claim_label
+from tests.helpers.plans.dev import dev_plan
 
 pytestmark = pytest.mark.mocks
 

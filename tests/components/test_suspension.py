@@ -3,7 +3,8 @@
 from typing import Any, Final
 
 import pytest
-from aws_graph import Graph, build
+
+from tests.helpers.plans.aws_graph import Graph, build
 
 pytestmark = pytest.mark.mocks
 

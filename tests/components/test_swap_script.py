@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from components.render.node_isolation import SCRIPT
+from components.render.cluster.node_isolation import SCRIPT
 
 pytestmark = pytest.mark.process
 

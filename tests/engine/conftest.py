@@ -5,9 +5,9 @@ import secrets
 from collections.abc import Callable, Iterator
 
 import pytest
-from stack_lab import discard
 
-from sandbox.stack import Change, SandboxStack
+from sandbox.engine.stack import Change, SandboxStack
+from tests.helpers.engine.stacks import discard
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -9,11 +9,13 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-from aws_lab import AwsLab, lab, until
 
-from sandbox.aws import drills, faults, inventory
-from sandbox.aws.faults import GroupFails, NoCapacity, RegionUnreachable, Throttle
-from sandbox.recovery import recover
+from sandbox.aws.clusters import drills
+from sandbox.aws.core import faults
+from sandbox.aws.core.faults import GroupFails, NoCapacity, RegionUnreachable, Throttle
+from sandbox.aws.lifecycle import inventory
+from sandbox.engine.recovery import recover
+from tests.helpers.engine.aws_program import AwsLab, lab, until
 
 pytestmark = pytest.mark.engine
 

@@ -6,12 +6,13 @@ The tests of this module share one stack and run in order.
 from collections.abc import Iterator
 
 import pytest
-from aws_lab import AwsLab, lab
 
-from sandbox import cluster
-from sandbox.aws import inventory, registry
-from sandbox.aws.errors import StandInError
-from sandbox.aws.planes import entry_of
+from sandbox.aws.clusters import registry
+from sandbox.aws.clusters.planes import entry_of
+from sandbox.aws.core.errors import StandInError
+from sandbox.aws.lifecycle import inventory
+from sandbox.cluster import cluster
+from tests.helpers.engine.aws_program import AwsLab, lab
 
 pytestmark = pytest.mark.engine
 

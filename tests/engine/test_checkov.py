@@ -17,9 +17,9 @@ from typing import Any, Final, cast
 import pytest
 import yaml
 
-from sandbox import locks
-from sandbox.paths import cache_root
-from sandbox.stack import SandboxStack
+from sandbox.core import locks
+from sandbox.core.paths import cache_root
+from sandbox.engine.stack import SandboxStack
 
 pytestmark = pytest.mark.engine
 

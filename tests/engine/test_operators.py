@@ -1,7 +1,7 @@
 """Operators from stub charts: the real provider installs, waits for and removes each release.
 
 The tests of this module share one stack and run in order. What the charts' own pods would do is
-played by one Deployment each (sandbox/charts.py).
+played by one Deployment each (sandbox/operators/charts.py).
 """
 
 import json
@@ -11,14 +11,14 @@ from typing import Any, Final
 
 import pytest
 import yaml
-from events_lab import Events, times, updated, waves_overlap
-from plans import bare, dev_plan
-from stack_lab import kubectl, names, objects, pulumi, state, urns
 
-from models.operators import operators
-from sandbox import charts
-from sandbox.stack import CHECKED, UP, Change, SandboxStack
-from sandbox.workspace import Workspace
+from models.plan.operators import operators
+from sandbox.engine.stack import CHECKED, UP, Change, SandboxStack
+from sandbox.engine.workspace import Workspace
+from sandbox.operators import charts
+from tests.helpers.engine.events import Events, times, updated, waves_overlap
+from tests.helpers.engine.stacks import kubectl, names, objects, pulumi, state, urns
+from tests.helpers.plans.dev import bare, dev_plan
 
 pytestmark = pytest.mark.engine
 

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from sandbox import toolchain
-from sandbox.paths import PROJECT_ROOT
+from sandbox.core.paths import PROJECT_ROOT
 
 pytestmark = pytest.mark.engine
 

@@ -12,8 +12,9 @@ from typing import Any, Final, cast
 
 import pytest
 
-from sandbox import cluster, toolchain
-from sandbox.paths import PROJECT_ROOT
+from sandbox import toolchain
+from sandbox.cluster import cluster
+from sandbox.core.paths import PROJECT_ROOT
 from sandbox.toolchain import Toolchain
 
 pytestmark = pytest.mark.engine
@@ -30,7 +31,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pulumi import ResourceOptions
 
-from components.suspension import suspend
+from components.core.suspension import suspend
 
 
 class Region(pulumi.ComponentResource):

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import yaml
-from stack_lab import kubectl
 
-from sandbox.stack import SandboxStack
+from sandbox.engine.stack import SandboxStack
+from tests.helpers.engine.stacks import kubectl
 
 pytestmark = pytest.mark.engine
 

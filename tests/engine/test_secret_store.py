@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from cryptography import x509
-from secret_plans import HOSTNAME, with_source
-from stack_lab import kubectl, names, objects, pulumi, urns
 
-from sandbox.diagnosis import unready_objects
-from sandbox.stack import CHECKED, UP, SandboxStack
-from sandbox.workspace import Workspace
+from sandbox.engine.diagnosis import unready_objects
+from sandbox.engine.stack import CHECKED, UP, SandboxStack
+from sandbox.engine.workspace import Workspace
+from tests.helpers.engine.stacks import kubectl, names, objects, pulumi, urns
+from tests.helpers.plans.secrets import HOSTNAME, with_source
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plans import bare
-from stack_lab import kubectl, pulumi
 
-from sandbox.stack import CHECKED, SandboxStack
+from sandbox.engine.stack import CHECKED, SandboxStack
+from tests.helpers.engine.stacks import kubectl, pulumi
+from tests.helpers.plans.dev import bare
 
 pytestmark = pytest.mark.engine
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 import psutil
 import pytest
-from stack_lab import kubectl, names, objects, pulumi, state, urns
 
-from sandbox.recovery import recover
-from sandbox.stack import CHECKED, UP, SandboxStack
-from sandbox.workspace import Workspace
+from sandbox.engine.recovery import recover
+from sandbox.engine.stack import CHECKED, UP, SandboxStack
+from sandbox.engine.workspace import Workspace
+from tests.helpers.engine.stacks import kubectl, names, objects, pulumi, state, urns
 
 pytestmark = pytest.mark.engine
 

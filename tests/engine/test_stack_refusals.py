@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from plans import bare
-from stack_lab import pulumi, state
 
-from sandbox.errors import SandboxError
-from sandbox.stack import UP, SandboxStack
+from sandbox.core.errors import SandboxError
+from sandbox.engine.stack import UP, SandboxStack
+from tests.helpers.engine.stacks import pulumi, state
+from tests.helpers.plans.dev import bare
 
 pytestmark = pytest.mark.engine
 

@@ -14,13 +14,13 @@ from typing import Any, Final, cast
 
 import pytest
 from cryptography import x509
-from events_lab import Events, updated, waves_overlap
-from stack_lab import pulumi, urns
 
-from models.regions import POOL_LABEL
-from sandbox.aws.api import Aws
-from sandbox.stack import CHECKED, SandboxStack
-from sandbox.workspace import Workspace
+from models.settings.regions import POOL_LABEL
+from sandbox.aws.core.api import Aws
+from sandbox.engine.stack import CHECKED, SandboxStack
+from sandbox.engine.workspace import Workspace
+from tests.helpers.engine.events import Events, updated, waves_overlap
+from tests.helpers.engine.stacks import pulumi, urns
 
 pytestmark = pytest.mark.engine
 

@@ -8,8 +8,10 @@ import json
 from collections.abc import Callable
 
 import pytest
-from stack_lab import kubectl, names, objects, pulumi, release, urns
-from storage_lab import (
+
+from sandbox.engine.stack import CHECKED, UP, SandboxStack
+from tests.helpers.engine.stacks import kubectl, names, objects, pulumi, release, urns
+from tests.helpers.engine.storage import (
     AFTER,
     BEFORE,
     CLAIM,
@@ -33,8 +35,6 @@ from storage_lab import (
     servers,
     sized,
 )
-
-from sandbox.stack import CHECKED, UP, SandboxStack
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 

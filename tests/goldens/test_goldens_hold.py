@@ -5,9 +5,9 @@ from statistics import median
 
 import pytest
 
-from catalog.goldens import load_goldens
-from models.golden import config_sha256
-from tests.goldens.golden_lab import VERSION, Score, catalogue, judge
+from catalog.readers.goldens import load_goldens
+from models.facts.golden import config_sha256
+from tests.helpers.models.goldens import VERSION, Score, catalogue, judge
 
 pytestmark = pytest.mark.pure
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from catalog.goldens import load_goldens
+from catalog.readers.goldens import load_goldens
 from goldens import environment
 from goldens.cases import Case, cases
 from goldens.compare import differences, drift, plain
 from goldens.files import FOLDER, failed, golden, text_of, write
-from models.golden import Goldens
-from models.problems import ProblemsError
-from tests.goldens.golden_lab import VERSION, catalogue
+from models.core.problems import ProblemsError
+from models.facts.golden import Goldens
+from tests.helpers.models.goldens import VERSION, catalogue
 
 pytestmark = pytest.mark.pure
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from skip_guard import SHARED, allowed_skips, may_skip
 
-from catalog.chart_values import default_values
 from catalog.loader import load
+from catalog.readers.chart_values import default_values
 from components.render.operators import VALUES
+from tests.helpers.repository.skip_guard import SHARED, allowed_skips, may_skip
 
 pytestmark = pytest.mark.pure
 pytest_plugins = ["pytester"]
@@ -99,7 +99,9 @@ def test_the_charts_that_are_held_are_those_whose_defaults_are_at_hand() -> None
 
 
 def test_the_memory_document_counts_the_configurations_that_were_asked() -> None:
-    asked = json.loads((ROOT / "tests" / "models" / "engine_families.json").read_text())
+    asked = json.loads(
+        (ROOT / "tests" / "models" / "architecture" / "engine_families.json").read_text()
+    )
     kinds = {each["config"]["model_type"] for each in asked}
     text = (ROOT / "docs" / "memory-model.md").read_text()
     assert f"{len(asked)} configurations of {len(kinds)} model types" in text

@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from fast_guard import FastTestStartsSomethingError
-from module_times import COSTS, ordered
 
 from sandbox import toolchain
+from tests.helpers.repository.fast_guard import FastTestStartsSomethingError
+from tests.helpers.repository.module_times import COSTS, ordered
 
 pytestmark = pytest.mark.pure
 

@@ -48,10 +48,11 @@ def test_the_tools_do_not_load_pulumi() -> None:
 def test_the_list_of_actions_is_read_only_where_a_document_is_seen() -> None:
     """13 MB of JSON at every start of the pack would be felt in every preview."""
     code = (
-        "import sys; import policies.pack, policies.evaluate as e, policies.context as c\n"
-        "from policies.aws import AwsResource\nfrom policies.nodes import Node\n"
-        "e.aws_findings([AwsResource(kind='ec2.Vpc', name='v', body=Node({}))], c.Context())\n"
-        "print([m for m in ('policy_sentry', 'pulumi_aws', 'boto3') if m in sys.modules])\n"
+        "import sys; import policies.frame.pack, policies.frame.evaluate as e, "
+        "policies.core.context as c\nfrom policies.views.aws.resource import AwsResource\nfrom "
+        "policies.core.nodes import Node\ne.aws_findings([AwsResource(kind='ec2.Vpc', name='v', "
+        "body=Node({}))], c.Context())\nprint([m for m in ('policy_sentry', 'pulumi_aws', "
+        "'boto3') if m in sys.modules])\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True

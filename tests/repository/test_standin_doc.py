@@ -7,8 +7,8 @@ from typing import Any, Final, get_args
 import pytest
 import yaml
 
-from sandbox.aws import api, faults
-from sandbox.aws.kinds.eks_values import ADD_ON_VERSION
+from sandbox.aws.core import api, faults
+from sandbox.aws.kinds.eks.values import ADD_ON_VERSION
 from sandbox.aws.server.eks_addons import DEFAULT_VERSION
 
 pytestmark = pytest.mark.pure
@@ -54,7 +54,9 @@ def test_add_on_versions_are_as_the_document_says() -> None:
 def test_readiness_gates_are_opened_by_no_stage() -> None:
     """docs/readiness.md says that nobody opens them: a stage that did would be a made-up yes."""
     assert "A readiness gate is opened by nobody here" in READINESS
-    stages = list(yaml.safe_load_all((ROOT / "sandbox" / "stages" / "pod.yaml").read_text()))
+    stages = list(
+        yaml.safe_load_all((ROOT / "sandbox" / "cluster" / "stages" / "pod.yaml").read_text())
+    )
     texts = [
         step["patch"]["template"]
         for stage in stages

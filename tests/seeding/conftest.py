@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # `pytest` as a command does not put the repository's root on the path; `python -m pytest` does.
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from seeding_lab import Lab, moto_server
+from tests.helpers.seeding.server import Lab, moto_server
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from seeding_lab import Lab, data, tensors
 
 from catalog.programs.seed.tensors import index_problems, layout_problem, tensors_of
+from tests.helpers.seeding.server import Lab, data, tensors
 
 GOOD = tensors(4000, salt=1)
 ALLOWED = (HealthCheck.function_scoped_fixture,)

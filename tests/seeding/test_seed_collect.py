@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from seeding_lab import PATIENCE_SEC, Lab, Run, eventually
 
 from catalog.programs.seed import collect as module
 from catalog.programs.seed.collect import Collection, collect, read_collection
 from catalog.programs.seed.errors import ConfigError
 from catalog.programs.seed.keys import MANIFEST
+from tests.helpers.seeding.server import PATIENCE_SEC, Lab, Run, eventually
 
 CONTENT = b"weights"
 OLD, NEW = 1_000_000.0, 2_000_000.0

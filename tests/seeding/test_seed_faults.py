@@ -20,7 +20,6 @@ import pytest
 from botocore.exceptions import ClientError, ResponseStreamingError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from seeding_lab import tensors
 
 from catalog.programs.seed import fetch, partial, source
 from catalog.programs.seed.errors import SeedError
@@ -29,6 +28,7 @@ from catalog.programs.seed.keys import MANIFEST
 from catalog.programs.seed.run import seed
 from catalog.programs.seed.settings import Settings
 from catalog.programs.seed.source import Source
+from tests.helpers.seeding.server import tensors
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(120)]
 

@@ -12,7 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from seeding_lab import (
+
+from catalog.loader import program
+from catalog.programs.seed.errors import ConfigError, SeedError
+from catalog.programs.seed.run import seed
+from catalog.programs.seed.settings import read_settings
+from catalog.programs.seed.source import Source, connect
+from tests.helpers.seeding.server import (
     MIB,
     PATIENCE_SEC,
     PROGRAM,
@@ -25,12 +31,6 @@ from seeding_lab import (
     sums,
     tensors,
 )
-
-from catalog.loader import program
-from catalog.programs.seed.errors import ConfigError, SeedError
-from catalog.programs.seed.run import seed
-from catalog.programs.seed.settings import read_settings
-from catalog.programs.seed.source import Source, connect
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(120)]
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from seeding_lab import MIB, Fault, Lab, sums, tensors
+
+from tests.helpers.seeding.server import MIB, Fault, Lab, sums, tensors
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
 

@@ -2,17 +2,17 @@
 
 Both find region, cluster and network in their values: pods do not reach the metadata service
 (`components/aws/node_pool.py`). Both get their rights by pod identity, by the name of the service
-account (`models/aws/pod_roles.py`).
+account (`models/plan/aws/pod_roles.py`).
 """
 
 from typing import Any, Final
 
 from models.aws.names import cluster_name
-from models.eks import EksCluster
-from models.mirroring import mirrored
-from models.names import GATEWAY_NAMESPACE
-from models.operators import CLUSTER_AUTOSCALER, LOAD_BALANCER_CONTROLLER
-from models.plan import PlannedRegion, PlatformPlan
+from models.core.names import GATEWAY_NAMESPACE
+from models.facts.mirroring import mirrored
+from models.plan.operators import CLUSTER_AUTOSCALER, LOAD_BALANCER_CONTROLLER
+from models.plan.plan import PlannedRegion, PlatformPlan
+from models.settings.eks import EksCluster
 
 _NOBODY: Final = 65534
 _POD: Final = {

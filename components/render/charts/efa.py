@@ -3,10 +3,10 @@
 from typing import Any, Final
 
 from components.render.charts.gpu import tolerations
-from models.mirroring import mirrored
-from models.operators import efa_pools
-from models.plan import PlannedRegion, PlatformPlan
-from models.regions import POOL_LABEL
+from models.facts.mirroring import mirrored
+from models.plan.operators import efa_pools
+from models.plan.plan import PlannedRegion, PlatformPlan
+from models.settings.regions import POOL_LABEL
 
 _IMAGE: Final = "602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/aws-efa-k8s-device-plugin"
 

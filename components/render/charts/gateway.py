@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from models.mirroring import mirrored
-from models.names import GATEWAY_CONTROLLER
-from models.plan import PlannedRegion, PlatformPlan
+from models.core.names import GATEWAY_CONTROLLER
+from models.facts.mirroring import mirrored
+from models.plan.plan import PlannedRegion, PlatformPlan
 
 _CONTROLLER: Final = "ai-gateway-controller"
 _CONTROLLER_HOST: Final = f"{_CONTROLLER}.envoy-ai-gateway-system.svc.cluster.local"

@@ -2,7 +2,7 @@
 
 What a machine brings (driver, toolkit, device plugin) is switched off where every GPU pool brings
 it. Where pools differ it stays on, and the nodes that bring it say so by a label that the operator
-keeps (`models/accelerator_nodes.py`).
+keeps (`models/plan/accelerator_nodes.py`).
 """
 
 import json
@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import Any, Final, TypedDict
 
 from components.render.charts.counters import COUNTERS
-from models.accelerator_nodes import Operand, wanted
-from models.mirroring import mirrored
-from models.plan import PlannedPool, PlannedRegion, PlatformPlan
-from models.regions import Taint
-from models.sharing import GPU_RESOURCE, WHOLE_CONFIG, Mig, TimeSlicing, plugin_config
+from models.facts.mirroring import mirrored
+from models.facts.sharing import GPU_RESOURCE, WHOLE_CONFIG, Mig, TimeSlicing, plugin_config
+from models.plan.accelerator_nodes import Operand, wanted
+from models.plan.plan import PlannedPool, PlannedRegion, PlatformPlan
+from models.settings.regions import Taint
 
 _CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane"
 _PLUGIN_CONFIG: Final = "device-plugin-config"

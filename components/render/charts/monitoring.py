@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from models.plan import PlannedRegion, PlatformPlan
+from models.plan.plan import PlannedRegion, PlatformPlan
 
 _NOT_OURS: Final = ("kubeControllerManager", "kubeEtcd", "kubeScheduler", "kubeProxy")
 """Components that a managed control plane does not let anybody scrape: alerts without end."""

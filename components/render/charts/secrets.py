@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from models.engine import Environment
-from models.mirroring import mirrored
-from models.names import CERT_MANAGER, EXTERNAL_SECRETS
-from models.plan import PlannedRegion, PlatformPlan
+from models.core.names import CERT_MANAGER, EXTERNAL_SECRETS
+from models.engine.arguments import Environment
+from models.facts.mirroring import mirrored
+from models.plan.plan import PlannedRegion, PlatformPlan
 
 _TWICE: dict[str, Any] = {"replicaCount": 2, "podDisruptionBudget": {"enabled": True}}
 

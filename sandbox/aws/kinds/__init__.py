@@ -3,13 +3,10 @@
 from collections.abc import Mapping
 from typing import Final
 
-from sandbox.aws.kind import Kind
+from sandbox.aws.core.kind import Kind
 from sandbox.aws.kinds import (
     buckets,
     dns,
-    eks_access,
-    eks_cluster,
-    eks_nodes,
     iam,
     keys,
     logs,
@@ -19,6 +16,9 @@ from sandbox.aws.kinds import (
     templates,
     vpc,
 )
+from sandbox.aws.kinds.eks import access as eks_access
+from sandbox.aws.kinds.eks import cluster as eks_cluster
+from sandbox.aws.kinds.eks import nodes as eks_nodes
 
 _AREAS: Final = (
     vpc,

@@ -4,12 +4,12 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from sandbox.aws.api import Aws
-from sandbox.aws.kind import Kind
+from sandbox.aws.core.api import Aws
+from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.rules import Rules
+from sandbox.aws.core.values import Props, part
 from sandbox.aws.kinds.iam import text
 from sandbox.aws.kinds.tools import from_pairs, pairs, wanted_tags
-from sandbox.aws.rules import Rules
-from sandbox.aws.values import Props, part
 
 _NO_BUCKET: Final = ("NoSuchBucket", "404")
 """`head_bucket` has no body, so botocore only has the status; `list_buckets` confirms it."""

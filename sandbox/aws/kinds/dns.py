@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from sandbox.aws.api import Aws
-from sandbox.aws.kind import Kind
-from sandbox.aws.rules import Rules
-from sandbox.aws.values import Props
+from sandbox.aws.core.api import Aws
+from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.rules import Rules
+from sandbox.aws.core.values import Props
 
 _GONE: Final = ("NoSuchHostedZone",)
 

@@ -4,8 +4,10 @@ import json
 from typing import Any, Final
 from urllib.parse import unquote
 
-from sandbox.aws.api import Aws
-from sandbox.aws.kind import Kind
+from sandbox.aws.core.api import Aws
+from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.rules import Rules
+from sandbox.aws.core.values import Props, items, part
 from sandbox.aws.kinds.tools import (
     chosen,
     from_pairs,
@@ -15,8 +17,6 @@ from sandbox.aws.kinds.tools import (
     unless_gone,
     wanted_tags,
 )
-from sandbox.aws.rules import Rules
-from sandbox.aws.values import Props, items, part
 
 _GONE: Final = ("NoSuchEntity",)
 

@@ -3,12 +3,12 @@
 import json
 from typing import Any, Final
 
-from sandbox.aws.api import Aws
-from sandbox.aws.kind import Kind
+from sandbox.aws.core.api import Aws
+from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.rules import Rules
+from sandbox.aws.core.values import Props
 from sandbox.aws.kinds.iam import text
 from sandbox.aws.kinds.tools import chosen, require, tag_changes, unless_gone, wanted_tags
-from sandbox.aws.rules import Rules
-from sandbox.aws.values import Props
 
 _GONE: Final = ("NotFoundException",)
 

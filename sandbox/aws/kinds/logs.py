@@ -2,9 +2,11 @@
 
 from typing import Any, Final
 
-from sandbox.aws.api import Aws
-from sandbox.aws.errors import StandInError
-from sandbox.aws.kind import Kind
+from sandbox.aws.core.api import Aws
+from sandbox.aws.core.errors import StandInError
+from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.rules import Rules
+from sandbox.aws.core.values import Props
 from sandbox.aws.kinds.iam import require_role
 from sandbox.aws.kinds.tools import (
     chosen,
@@ -17,8 +19,6 @@ from sandbox.aws.kinds.tools import (
     unless_gone,
     wanted_tags,
 )
-from sandbox.aws.rules import Rules
-from sandbox.aws.values import Props
 
 _GONE: Final = ("ResourceNotFoundException",)
 

@@ -2,9 +2,11 @@
 
 from typing import Any, Final
 
-from sandbox.aws.api import Aws
-from sandbox.aws.errors import AwsError
-from sandbox.aws.kind import Kind
+from sandbox.aws.core.api import Aws
+from sandbox.aws.core.errors import AwsError
+from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.rules import Rules
+from sandbox.aws.core.values import Props, items
 from sandbox.aws.kinds.tools import (
     chosen,
     ec2_tags,
@@ -14,8 +16,6 @@ from sandbox.aws.kinds.tools import (
     specification,
     unless_gone,
 )
-from sandbox.aws.rules import Rules
-from sandbox.aws.values import Props, items
 
 _NO_TABLE: Final = ("InvalidRouteTableID.NotFound",)
 _NO_ROUTE: Final = ("InvalidRoute.NotFound", *_NO_TABLE)

@@ -6,11 +6,11 @@ land on something that exists.
 
 from typing import Any, Final
 
-from sandbox.aws.api import Aws
-from sandbox.aws.errors import AwsError
-from sandbox.aws.kind import Kind
-from sandbox.aws.rules import Rules
-from sandbox.aws.values import Props, items
+from sandbox.aws.core.api import Aws
+from sandbox.aws.core.errors import AwsError
+from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.rules import Rules
+from sandbox.aws.core.values import Props, items
 
 _GROUP: Final = "auto-scaling-group"
 

@@ -3,9 +3,11 @@
 from functools import partial
 from typing import Any, Final
 
-from sandbox.aws.api import Aws
-from sandbox.aws.errors import AwsError
-from sandbox.aws.kind import Kind
+from sandbox.aws.core.api import Aws
+from sandbox.aws.core.errors import AwsError
+from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.rules import Rules
+from sandbox.aws.core.values import Props, part
 from sandbox.aws.kinds.tools import (
     chosen,
     ec2_tags,
@@ -15,8 +17,6 @@ from sandbox.aws.kinds.tools import (
     specification,
     unless_gone,
 )
-from sandbox.aws.rules import Rules
-from sandbox.aws.values import Props, part
 
 _NO_GROUP: Final = ("InvalidGroup.NotFound",)
 _NO_RULE: Final = ("InvalidSecurityGroupRuleId.NotFound",)

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from sandbox.aws.api import Aws
-from sandbox.aws.kind import Kind
+from sandbox.aws.core.api import Aws
+from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.rules import Rules
+from sandbox.aws.core.values import Props, is_empty, items
 from sandbox.aws.kinds.tools import (
     ec2_tags,
     one,
@@ -13,8 +15,6 @@ from sandbox.aws.kinds.tools import (
     specification,
     unless_gone,
 )
-from sandbox.aws.rules import Rules
-from sandbox.aws.values import Props, is_empty, items
 
 _GONE: Final = ("InvalidLaunchTemplateId.NotFound", "InvalidLaunchTemplateId.NotFoundException")
 

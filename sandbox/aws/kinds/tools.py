@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sandbox.aws.api import Aws
-from sandbox.aws.errors import AwsError
-from sandbox.aws.values import Props, items
+from sandbox.aws.core.api import Aws
+from sandbox.aws.core.errors import AwsError
+from sandbox.aws.core.values import Props, items
 
 Tags = Mapping[str, str]
 

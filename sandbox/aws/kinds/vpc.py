@@ -4,9 +4,11 @@ import ipaddress
 from collections.abc import Iterator
 from typing import Any, Final
 
-from models.problems import Problem, shown
-from sandbox.aws.api import Aws
-from sandbox.aws.kind import Kind
+from models.core.problems import Problem, shown
+from sandbox.aws.core.api import Aws
+from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.rules import Rules
+from sandbox.aws.core.values import UNKNOWN, Props, items
 from sandbox.aws.kinds.tools import (
     chosen,
     ec2_tags,
@@ -16,8 +18,6 @@ from sandbox.aws.kinds.tools import (
     specification,
     unless_gone,
 )
-from sandbox.aws.rules import Rules
-from sandbox.aws.values import UNKNOWN, Props, items
 
 _NO_VPC: Final = ("InvalidVpcID.NotFound",)
 _NO_SUBNET: Final = ("InvalidSubnetID.NotFound",)

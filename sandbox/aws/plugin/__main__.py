@@ -1,7 +1,7 @@
 """`pulumi-resource-aws` as the stand-in plays it: a gRPC server that the engine starts and stops.
 
 The engine reads a port from the first line and ends the plugin with SIGINT; the handler ends at
-once and silently, since that is how every command ends (see sandbox/language_host.py).
+once and silently, since that is how every command ends (see sandbox/engine/language_host.py).
 """
 
 import os
@@ -13,7 +13,7 @@ def _quit(*_: object) -> None:
 
 
 if __name__ == "__main__":
-    # Before the imports below, which take a second: see sandbox/language_host.py.
+    # Before the imports below, which take a second: see sandbox/engine/language_host.py.
     signal.signal(signal.SIGINT, _quit)
     signal.signal(signal.SIGTERM, _quit)
 
@@ -22,9 +22,9 @@ import sys  # noqa: E402 - after the signal handlers
 import time  # noqa: E402 - after the signal handlers
 from pathlib import Path  # noqa: E402 - after the signal handlers
 
-from sandbox.aws.home import StandInHome, require_switch  # noqa: E402 - after the signal handlers
+from sandbox.aws.core.home import StandInHome, require_switch  # noqa: E402 - after the signal handlers
 from sandbox.aws.plugin.service import serve  # noqa: E402 - after the signal handlers
-from sandbox.errors import SandboxError  # noqa: E402 - after the signal handlers
+from sandbox.core.errors import SandboxError  # noqa: E402 - after the signal handlers
 
 _NOT_OURS = ("AWS_", "PULUMI_")
 
@@ -33,7 +33,7 @@ def _forget_the_user() -> None:
     """Take away what boto3 would read of somebody's own AWS set-up, and what names this run.
 
     Control planes outlive the run that starts them: with its variables in their environment they
-    would be taken for what a killed run left behind (sandbox/recovery.py).
+    would be taken for what a killed run left behind (sandbox/engine/recovery.py).
     """
     for name in [name for name in os.environ if name.startswith(_NOT_OURS)]:
         del os.environ[name]

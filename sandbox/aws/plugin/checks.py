@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from models.problems import Problem, shown
-from sandbox.aws.kind import Kind
+from models.core.problems import Problem, shown
+from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.values import UNKNOWN, Props, has_unknown, is_empty, part, without_empty
 from sandbox.aws.schema.check import check as check_shape
 from sandbox.aws.schema.types import Shape, TypeSchema
-from sandbox.aws.values import UNKNOWN, Props, has_unknown, is_empty, part, without_empty
 
 DEFAULTS: Final = "__defaults"
 """Key under which the names of filled-in properties are kept, as bridged providers do."""

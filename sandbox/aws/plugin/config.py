@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from models.problems import Problem, shown
-from sandbox.aws.api import DEFAULT_ACCOUNT, Aws
-from sandbox.aws.home import StandInHome
-from sandbox.aws.values import Props, has_unknown, part
+from models.core.problems import Problem, shown
+from sandbox.aws.core.api import DEFAULT_ACCOUNT, Aws
+from sandbox.aws.core.home import StandInHome
+from sandbox.aws.core.values import Props, has_unknown, part
 
 ACTED_ON: Final = ("region", "defaultTags", "allowedAccountIds")
 

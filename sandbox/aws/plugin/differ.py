@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from sandbox.aws.kind import Kind
-from sandbox.aws.plain import bare, canonical, changes
+from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.plain import bare, canonical, changes
+from sandbox.aws.core.values import Props, is_empty
 from sandbox.aws.plugin.checks import DEFAULTS
-from sandbox.aws.values import Props, is_empty
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from sandbox.aws.api import Aws
-from sandbox.aws.errors import StandInError
-from sandbox.aws.values import Props
+from sandbox.aws.core.api import Aws
+from sandbox.aws.core.errors import StandInError
+from sandbox.aws.core.values import Props
 
 
 def _caller_identity(aws: Aws, _: Props) -> Props:

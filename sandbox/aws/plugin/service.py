@@ -14,16 +14,16 @@ from google.rpc.status_pb2 import Status
 from pulumi.runtime.proto import provider_pb2 as pb
 from pulumi.runtime.proto.plugin_pb2 import PluginInfo
 
-from sandbox.aws.errors import InitError
-from sandbox.aws.home import StandInHome
+from sandbox.aws.core.errors import InitError
+from sandbox.aws.core.home import StandInHome
+from sandbox.aws.core.values import from_struct, to_struct
 from sandbox.aws.kinds import CLASSES, KINDS
 from sandbox.aws.plugin import config as configuration
 from sandbox.aws.plugin.differ import Difference
 from sandbox.aws.plugin.invokes import invoke
 from sandbox.aws.plugin.work import Catalogue, Work
 from sandbox.aws.schema.cache import load
-from sandbox.aws.values import from_struct, to_struct
-from sandbox.errors import SandboxError
+from sandbox.core.errors import SandboxError
 
 _DETAILS: Final = "grpc-status-details-bin"
 Context = grpc.ServicerContext

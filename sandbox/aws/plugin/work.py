@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.problems import Problem, shown
-from sandbox.aws import repeats
-from sandbox.aws.api import Aws, marked
-from sandbox.aws.errors import AwsError, InitError, StandInError
-from sandbox.aws.kind import Kind
-from sandbox.aws.plain import canonical, project
+from models.core.problems import Problem, shown
+from sandbox.aws.core import repeats
+from sandbox.aws.core.api import Aws, marked
+from sandbox.aws.core.errors import AwsError, InitError, StandInError
+from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.plain import canonical, project
+from sandbox.aws.core.values import UNKNOWN, Props, is_empty, part
 from sandbox.aws.plugin import checks
 from sandbox.aws.plugin.differ import Difference, compare
 from sandbox.aws.schema.types import TypeSchema
-from sandbox.aws.values import UNKNOWN, Props, is_empty, part
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class Work:
     aws: Aws | None
     default_tags: Mapping[str, str]
     repeats: Path | None
-    """Which creations a killed update left open (`sandbox.aws.repeats`)."""
+    """Which creations a killed update left open (`sandbox.aws.core.repeats`)."""
 
     def check(
         self, token: str, urn: str, given: Props, old: Props, seed: bytes

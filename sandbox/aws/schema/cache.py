@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from sandbox.aws.schema.types import TypeSchema, from_json, to_json
-from sandbox.paths import cache_root
+from sandbox.core.paths import cache_root
 
 _CODE = ("derive.py", "types.py")
 

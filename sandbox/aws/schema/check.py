@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, Final, cast
 
-from models.problems import Problem
+from models.core.problems import Problem
+from sandbox.aws.core.values import UNKNOWN
 from sandbox.aws.schema.types import Shape
-from sandbox.aws.values import UNKNOWN
 
 _WORDS: Final = {
     "str": "a string",

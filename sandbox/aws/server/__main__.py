@@ -13,7 +13,7 @@ os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from werkzeug.serving import make_server
 
-from sandbox.aws.home import StandInHome, require_switch
+from sandbox.aws.core.home import StandInHome, require_switch
 from sandbox.aws.server.app import Application
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from sandbox.aws import faults
+from sandbox.aws.core import faults
 from sandbox.aws.server import zones
 from sandbox.aws.server.eks import Eks
 from sandbox.aws.server.journal import Journal

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from sandbox.aws import faults
+from sandbox.aws.core import faults
 from sandbox.aws.server import eks_access, eks_addons, eks_clusters, eks_nodes
 from sandbox.aws.server.eks_store import EksError, Object, Store
 from sandbox.aws.server.wire import Answer, Seen, json_answer, json_error

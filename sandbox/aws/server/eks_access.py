@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from sandbox.aws.kinds.eks_values import ACCESS_POLICIES
+from sandbox.aws.kinds.eks.values import ACCESS_POLICIES
 from sandbox.aws.server.eks_store import Object, Store, in_use, invalid, not_found
 from sandbox.aws.server.wire import Seen
 

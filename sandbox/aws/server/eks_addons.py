@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Final
 
-from sandbox.aws.kinds.eks_values import ADD_ON_VERSION, ADD_ONS
+from sandbox.aws.kinds.eks.values import ADD_ON_VERSION, ADD_ONS
 from sandbox.aws.server.eks_store import Object, Store, in_use, invalid, not_found, update
 from sandbox.aws.server.wire import Seen
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 from moto.ec2.models import ec2_backends
 from moto.eks.models import Nodegroup
 
-from sandbox.aws import faults
-from sandbox.aws.faults import Fault
+from sandbox.aws.core import faults
+from sandbox.aws.core.faults import Fault
 from sandbox.aws.server.eks_store import Object, Store, invalid, update
 from sandbox.aws.server.wire import Seen
 

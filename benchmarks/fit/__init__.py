@@ -1,0 +1,1 @@
+"""Learnt constants of the memory model, fitted on real runs."""

@@ -1,0 +1,1 @@
+"""Accuracy of the memory model on real runs, and its drawings."""

@@ -1,0 +1,1 @@
+"""Other estimators on the same inputs."""

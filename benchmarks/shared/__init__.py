@@ -1,0 +1,1 @@
+"""Real runs as requests, drawings, places in documents."""

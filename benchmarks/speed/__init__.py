@@ -1,0 +1,1 @@
+"""How fast previews and budgets are."""

@@ -1,0 +1,1 @@
+"""Readers of single files, which the loader puts together."""

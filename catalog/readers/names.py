@@ -1,0 +1,85 @@
+"""Reads the tables of names: models as people write them, GPUs that this project does not use."""
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from pydantic import PositiveFloat
+
+from catalog.readers.files import Source
+from catalog.readers.reading import Reader
+from models.architecture.config.name_words import NameWords
+from models.architecture.config.names import Alias, Configurations, ModelNames
+from models.cases.cards import OtherGpu
+from models.core.base import Model
+from models.facts.accelerators import ComputeCapability, capability
+from models.memory import Card
+
+_HERE: Final = Path(__file__).parents[1]
+
+
+class _AliasesFile(Model):
+    """`model_aliases.yaml`."""
+
+    models: tuple[Alias, ...]
+
+
+class _GpuRow(Model):
+    """One GPU of `other_gpus.yaml`."""
+
+    names: tuple[str, ...]
+    memory_gib: PositiveFloat
+    compute_capability: ComputeCapability
+    rocm: bool = False
+    source: Source
+
+
+class _GpusFile(Model):
+    """`other_gpus.yaml`."""
+
+    gpus: tuple[_GpuRow, ...]
+
+
+def model_names(given: Configurations, root: Path | None = None) -> ModelNames:
+    """Return the alias table over the configurations given.
+
+    The table is read when a name is asked for that the catalogue does not have; `ProblemsError` is
+    raised then.
+    """
+    here = root or _HERE
+    return ModelNames(lambda: _aliases(here), given, lambda: _words(here))
+
+
+@cache
+def _words(root: Path) -> NameWords:
+    reader = Reader(root)
+    parsed = reader.model("model_name_words.yaml", NameWords)
+    reader.finish("catalogue")
+    return parsed or NameWords()
+
+
+@cache
+def _aliases(root: Path) -> tuple[Alias, ...]:
+    reader = Reader(root)
+    parsed = reader.model("model_aliases.yaml", _AliasesFile)
+    reader.finish("catalogue")
+    return parsed.models if parsed else ()
+
+
+def other_gpus(root: Path | None = None) -> tuple[OtherGpu, ...]:
+    """Return the GPUs that runs name and this project does not use. Raises `ProblemsError`."""
+    reader = Reader(root or _HERE)
+    parsed = reader.model("other_gpus.yaml", _GpusFile)
+    reader.finish("catalogue")
+    return tuple(
+        OtherGpu(
+            names=row.names,
+            card=Card(
+                memory_gib=row.memory_gib,
+                capability=capability(row.compute_capability),
+                product="" if row.rocm else row.names[0],
+                rocm=row.rocm,
+            ),
+        )
+        for row in (parsed.gpus if parsed else ())
+    )

@@ -1,0 +1,150 @@
+"""Reads YAML and JSON files into models and collects what is wrong instead of raising at the first.
+
+YAML lets two things pass that we do not: a key given twice (the second would win silently) and
+numbers that are not finite.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, TypeVar
+
+import yaml
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from yaml.constructor import SafeConstructor
+
+from models.core.base import Model
+from models.core.problems import Problem, ProblemsError, from_validation, shown
+
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's parser where PyYAML was built with it: about ten times faster."""
+
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+
+_M = TypeVar("_M", bound=Model)
+
+
+class Reader:
+    """Reads files under one folder; `finish` raises every problem found so far."""
+
+    def __init__(self, root: Path) -> None:
+        """Read under `root`; names given to the methods are relative to it."""
+        self.root = root
+        self._problems: list[Problem] = []
+
+    def finish(self, what: str) -> None:
+        """Raise `ProblemsError` for `what` if anything was found."""
+        if self._problems:
+            raise ProblemsError(what, self._problems)
+
+    def problem(
+        self,
+        path: str,
+        message: str,
+        *,
+        value: str | None = None,
+        allowed: str | None = None,
+        mend: str | None = None,
+    ) -> None:
+        """Note one problem."""
+        self._problems.append(
+            Problem(path=path, message=message, value=value, allowed=allowed, mend=mend)
+        )
+
+    def model(self, name: str, of: type[_M]) -> _M | None:
+        """Return a YAML file as a model, or None with the reasons noted."""
+        data = self.yaml_file(name)
+        return None if data is None else self.validated(name, data, of)
+
+    def validated(self, name: str, data: JsonValue, of: type[_M]) -> _M | None:
+        """Return data that was read from the file `name` as a model, or None."""
+        try:
+            return of.model_validate_json(json.dumps(data, allow_nan=False))
+        except ValueError as error:
+            if not isinstance(error, ValidationError):
+                self.problem(name, "a number is not finite", mend="write a number")
+                return None
+            self._problems.extend(
+                replace(problem, path=f"{name}: {problem.path}")
+                for problem in from_validation(error)
+            )
+            return None
+
+    def yaml_file(self, name: str) -> JsonValue:
+        """Return the data of a YAML file, or None with the reasons noted."""
+        text = self._text(name)
+        if text is None:
+            return None
+        try:
+            node = yaml.compose(text, Loader=_LOADER)
+            if node is None:
+                self.problem(name, "the file is empty")
+                return None
+            self._twice(name, "", node)
+            data = _data_of(node)
+        except yaml.YAMLError as error:
+            self.problem(name, f"not YAML: {' '.join(str(error).split())}")
+            return None
+        return _JSON.validate_json(json.dumps(data, default=str))
+
+    def json_file(self, name: str) -> dict[str, JsonValue] | None:
+        """Return the data of a JSON file that holds an object, or None with the reasons noted."""
+        text = self._text(name)
+        if text is None:
+            return None
+        try:
+            data: JsonValue = json.loads(text, parse_constant=_not_json)
+        except ValueError as error:
+            self.problem(name, f"not JSON: {error}", mend="write valid JSON")
+            return None
+        if not isinstance(data, dict):
+            self.problem(name, "the file must hold an object", value=shown(data))
+            return None
+        return data
+
+    def same_name(self, name: str, key: str, value: str) -> None:
+        """Note a problem when the name in a file is not the file's own."""
+        stem = Path(name).name.removesuffix(".yaml")
+        if value != stem:
+            self.problem(
+                f"{name}: {key}",
+                "must be the file's name",
+                value=shown(value),
+                allowed=shown(stem),
+                mend="rename the file or correct the key",
+            )
+
+    def _text(self, name: str) -> str | None:
+        try:
+            return (self.root / name).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            self.problem(name, "the file is missing", mend="add it: see docs/catalogue.md")
+        except (OSError, UnicodeDecodeError) as error:
+            self.problem(name, f"the file cannot be read: {error}")
+        return None
+
+    def _twice(self, name: str, path: str, node: yaml.Node) -> None:
+        if isinstance(node, yaml.SequenceNode):
+            for index, item in enumerate(node.value):
+                self._twice(name, f"{path}[{index}]", item)
+            return
+        if not isinstance(node, yaml.MappingNode):
+            return
+        seen: set[str] = set()
+        for key, value in node.value:
+            where = f"{path}.{key.value}" if path else str(key.value)
+            if str(key.value) in seen:
+                self.problem(f"{name}: {where}", "the key is given twice", mend="keep one of them")
+            seen.add(str(key.value))
+            self._twice(name, where, value)
+
+
+def _not_json(text: str) -> JsonValue:
+    """Refuse `Infinity` and `NaN`, which Python reads and writes although JSON has neither."""
+    raise ValueError(f"{text} is not a JSON value")
+
+
+def _data_of(node: yaml.Node) -> object:
+    constructor = SafeConstructor()
+    data: object = constructor.construct_document(node)  # pyright: ignore[reportUnknownMemberType] - PyYAML's stub is partly untyped
+    return data

@@ -1,0 +1,1 @@
+"""The work of each command; imported when it is asked for."""

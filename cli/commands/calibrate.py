@@ -1,0 +1,156 @@
+"""`triplane calibrate`: a vLLM start-up log to a memory profile, predicted beside measured."""
+
+import json
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from catalog.readers.profiles import write_profile
+from cli.errors import ExitCode, InputError
+from cli.reading.inputs import read_config, read_configs, read_text, sources
+from models.cases.asking import Asked, ask
+from models.cases.calibration import Term, compared
+from models.cases.cases import Case, case_of
+from models.cases.profiles import MemoryProfile
+from models.core.problems import ProblemsError
+from models.engine.startup_log import Measured, StartupLog, read_log
+from models.memory import BudgetRequest
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CalibrateOptions:
+    """What the command line says; `settings` are `name=value` of fields of a case."""
+
+    log: Path
+    model: str | None = None
+    model_config: Path | None = None
+    model_configs: Path | None = None
+    gpu: str | None = None
+    vllm_version: str | None = None
+    settings: tuple[str, ...] = ()
+    name: str | None = None
+    write: bool = False
+    profiles: Path | None = None
+    as_json: bool = False
+
+
+def run(options: CalibrateOptions) -> int:
+    """Read the log, print predicted beside measured, keep the profile if asked to."""
+    log = read_log(read_text(options.log))
+    if log.measured == Measured():
+        raise InputError(
+            f"{options.log}: no line of it is one of a vLLM start-up log (Model loading took .., "
+            "Available KV cache memory: .., model weights take ..)"
+        )
+    config = None if options.model_config is None else read_config(options.model_config)
+    case = _case(options, log)
+    known = sources(read_configs(options.model_configs), pinned=True)
+    asked = ask(case, known, config)
+    if asked.request is None:
+        hints = "; name them with --model, --model-config, --gpu, --vllm-version or --set"
+        raise InputError(f"{options.log}: {'; '.join(asked.missing)}{hints}")
+    profile = _profile(options, asked, asked.request, log)
+    terms = compared(profile, asked.request)
+    path: Path | None = None
+    if options.write:
+        try:
+            path = write_profile(profile, options.profiles)
+        except OSError as error:
+            raise InputError(f"the profile cannot be written: {error.strerror}") from None
+    if options.as_json:
+        print(_as_json(profile, terms, asked))
+    else:
+        _show(profile, terms, asked)
+    if path is not None:
+        print(f"triplane: wrote {path.name} to {path.parent.name}/", file=sys.stderr)
+    return ExitCode.GOOD
+
+
+def _case(options: CalibrateOptions, log: StartupLog) -> Case:
+    """Return the run of the log; what the command line says wins."""
+    given: dict[str, JsonValue] = {**log.settings}
+    if log.measured.utilization is not None:
+        given["gpu_memory_utilization"] = log.measured.utilization
+    given["model"] = options.model or log.model
+    given["gpu"] = options.gpu or log.gpu
+    given["vllm_version"] = options.vllm_version or log.version
+    if given["gpu"] is None:
+        given["gpu_mem_gib"] = log.measured.total_gib
+    for setting in options.settings:
+        name, separator, value = setting.partition("=")
+        if not separator or name not in Case.model_fields:
+            allowed = ", ".join(Case.model_fields)
+            raise InputError(f"--set {setting}: must be NAME=VALUE, NAME one of {allowed}")
+        given[name] = value
+    try:
+        return case_of(given)[0]
+    except ProblemsError as error:
+        raise InputError("; ".join(str(problem) for problem in error.problems)) from None
+
+
+def _profile(
+    options: CalibrateOptions, asked: Asked, request: BudgetRequest, log: StartupLog
+) -> MemoryProfile:
+    gpu = asked.gpu or asked.case.gpu or f"{request.card.memory_gib:g} GiB"
+    names = asked.model_names or ("model",)
+    model = next((name for name in names if "/" in name), names[-1])
+    parallel = request.arguments
+    version = asked.version or "unknown"
+    parts = (model.rsplit("/", maxsplit=1)[-1], gpu, f"tp{parallel.tensor}", version)
+    name = options.name or re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")
+    if not re.fullmatch(r"[\w.-]+", name):
+        raise InputError(f"--name {name}: letters, digits, dashes and dots only")
+    return MemoryProfile(
+        name=name,
+        model=model,
+        gpu=gpu,
+        version=version,
+        arguments=request.arguments,
+        measured=log.measured,
+        source=options.log.name,
+    )
+
+
+def _as_json(profile: MemoryProfile, terms: tuple[Term, ...], asked: Asked) -> str:
+    rows = [
+        {"term": term.name, "predicted": term.predicted, "measured": term.measured}
+        for term in terms
+    ]
+    data = {
+        "profile": profile.model_dump(mode="json", exclude_none=True),
+        "terms": rows,
+        "notes": list(asked.notes),
+    }
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _show(profile: MemoryProfile, terms: tuple[Term, ...], asked: Asked) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    title = f"{profile.model} on {profile.gpu}, vLLM {profile.version} ({profile.source})"
+    console.print(f"[bold]{escape(title)}[/]")
+    table = Table("term", "predicted", "measured", "difference", box=None, pad_edge=False)
+    for term in terms:
+        both = term.predicted is not None and term.measured is not None
+        change = (term.measured or 0) - (term.predicted or 0)
+        table.add_row(
+            term.name,
+            _number(term.predicted),
+            _number(term.measured),
+            f"{change:+,.2f}" if both else "-",
+        )
+    console.print(table)
+    for note in asked.notes:
+        console.print(f"- {escape(note)}")
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

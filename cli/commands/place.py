@@ -1,0 +1,197 @@
+"""`triplane place`: many models on given GPUs, or the way from what runs to a preset."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from catalog.loader import load
+from catalog.readers.reading import Reader
+from cli.commands.select import contract_of
+from cli.errors import ExitCode, InputError
+from cli.reading.model_source import find_model, subject_of
+from models.core.base import Model
+from models.engine.arguments import EngineOverrides
+from models.facts.catalogue import Catalogue
+from models.placement.files import GpuRow, ModelRow, PlacementFile, StateFile, gpu_rows
+from models.placement.needs import need_gib
+from models.placement.place import Demand, Gpu, Placement, Strategy, place
+from models.placement.reconcile import Reconciliation, reconcile
+from models.serving.onboarding import newest_engine
+
+_RESERVE_GIB = 0.5
+
+_M = TypeVar("_M", bound=Model)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlaceOptions:
+    """What the command line says; `file` or `preset` names the models."""
+
+    file: Path | None = None
+    preset: Path | None = None
+    state: Path | None = None
+    gpus: Sequence[str] = ()
+    strategy: Strategy | None = None
+    reserve_gib: float | None = None
+    as_json: bool = False
+
+
+def run(options: PlaceOptions) -> int:
+    """Place, print and return the exit code."""
+    source = options.file or options.preset
+    if source is None or (options.file is not None and options.preset is not None):
+        raise InputError("give one file of models: FILE, or --preset FILE with --state FILE")
+    if (options.preset is None) != (options.state is None):
+        raise InputError("--preset and --state belong together")
+    wanted = _read(source, PlacementFile)
+    catalogue = load()
+    gpus = list(_gpus(_rows(options, wanted, source), catalogue))
+    demands = list(_demands(wanted, gpus, catalogue))
+    strategy = options.strategy or wanted.strategy or Strategy.MAXIMIZE_MODELS
+    reserve = options.reserve_gib
+    if reserve is None:
+        reserve = _RESERVE_GIB if wanted.reserve_gib is None else wanted.reserve_gib
+    if options.state is not None:
+        live = _read(options.state, StateFile).live
+        answer = reconcile(gpus, demands, live, strategy, reserve)
+        placement = answer.placement
+    else:
+        answer = placement = place(gpus, demands, strategy, reserve)
+    if options.as_json:
+        print(json.dumps(answer.model_dump(mode="json"), indent=2, ensure_ascii=False))
+    else:
+        _show(answer, placement)
+    return ExitCode.FINDING if placement.unplaced else ExitCode.GOOD
+
+
+def _read(path: Path, of: type[_M]) -> _M:
+    """Return a YAML or JSON file as a model; an answer of reconciling holds its placement."""
+    reader = Reader(path.parent)
+    data = reader.json_file(path.name) if path.suffix == ".json" else reader.yaml_file(path.name)
+    if of is StateFile and isinstance(data, dict):
+        data = data.get("placement", data)
+    found = None if data is None else reader.validated(path.name, data, of)
+    reader.finish(str(path))
+    if found is None:
+        raise InputError(f"{path}: cannot be read")
+    return found
+
+
+def _rows(options: PlaceOptions, wanted: PlacementFile, source: Path) -> Sequence[GpuRow]:
+    if options.gpus:
+        try:
+            return gpu_rows(options.gpus)
+        except ValueError as error:
+            raise InputError(f"--gpus {error}") from None
+    if not wanted.gpus:
+        raise InputError(f"{source}: names no GPUs; add gpus to it, or give --gpus")
+    return wanted.gpus
+
+
+def _gpus(rows: Sequence[GpuRow], catalogue: Catalogue) -> Iterator[Gpu]:
+    """Yield every GPU, named `node/number`."""
+    numbers: Counter[str] = Counter()
+    for row in rows:
+        card = catalogue.accelerator_of(row.kind)
+        memory = row.memory_gib or (None if card is None else card.memory_gib)
+        if memory is None:
+            names = ", ".join(sorted(catalogue.accelerators))
+            raise InputError(
+                f"{row.kind}: not in the catalogue; give memory_gib in the file, or one of {names}"
+            )
+        for _ in range(row.count):
+            name = f"{row.node}/{numbers[row.node]}"
+            numbers[row.node] += 1
+            kind = row.kind if card is None else card.name
+            yield Gpu(name=name, node=row.node, kind=kind, memory_gib=memory)
+
+
+def _demands(wanted: PlacementFile, gpus: Sequence[Gpu], catalogue: Catalogue) -> Iterator[Demand]:
+    kinds = list(dict.fromkeys(gpu.kind for gpu in gpus))
+    names = Counter(name for row in wanted.models for name in row.instances)
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
+        raise InputError(f"models: {', '.join(twice)} is named twice; use replicas or other names")
+    for row in wanted.models:
+        gib, refused = _needs(row, kinds, wanted.engine, catalogue)
+        allowed = row.gpu_kinds
+        if allowed is not None:
+            cards = [(text, catalogue.accelerator_of(text)) for text in allowed]
+            allowed = tuple(text if card is None else card.name for text, card in cards)
+        for name in row.instances:
+            yield Demand(
+                name=name,
+                tensor=row.tensor,
+                gib=gib,
+                refused=refused,
+                kinds=allowed,
+                min_vram_gib=row.min_vram_gib,
+            )
+
+
+def _needs(
+    row: ModelRow, kinds: Sequence[str], engine: str | None, catalogue: Catalogue
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Return GiB by kind of GPU, and by kind why the model does not run there."""
+    if row.gib is not None:
+        return dict.fromkeys(kinds, row.gib), {}
+    subject = subject_of(find_model(row.model or row.name, catalogue), catalogue, None)
+    contract = contract_of(catalogue, engine or newest_engine(catalogue.engines))
+    overrides = EngineOverrides(max_model_len=row.max_model_len, kv_cache_dtype=row.kv_cache_dtype)
+    gib: dict[str, float] = {}
+    refused: dict[str, str] = {}
+    for kind in kinds:
+        card = catalogue.accelerators.get(kind)
+        if card is None:
+            refused[kind] = "not in the catalogue, so give the model's gib"
+            continue
+        need = need_gib(
+            subject.entry,
+            subject.architecture,
+            card,
+            contract,
+            tensor=row.tensor,
+            overrides=overrides,
+            concurrency=row.concurrency,
+            goldens=subject.goldens,
+        )
+        if isinstance(need, str):
+            refused[kind] = need
+        else:
+            gib[kind] = need
+    return gib, refused
+
+
+def _show(answer: Placement | Reconciliation, placement: Placement) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    if isinstance(answer, Reconciliation):
+        for number, step in enumerate(answer.actions, start=1):
+            route = " to ".join(",".join(each) for each in (step.from_gpus, step.to_gpus) if each)
+            cut = " (interrupted: it has no room beside itself)" if step.interrupted else ""
+            console.print(
+                f"{number}. {step.action} {escape(step.model)}: {escape(route)}{cut}",
+                soft_wrap=True,
+            )
+        console.print(f"{len(answer.actions)} steps; kept: {', '.join(answer.kept) or 'none'}")
+        for note in answer.notes:
+            console.print(f"[bold]note[/]: {escape(note)}")
+    table = Table("GPU", "kind", "used GiB", "free GiB", "models", box=None, pad_edge=False)
+    for gpu in placement.gpus:
+        used, free = f"{gpu.used_gib:.2f}", f"{gpu.free_gib:.2f}"
+        table.add_row(escape(gpu.gpu), gpu.kind, used, free, escape(", ".join(gpu.models)))
+    console.print(table)
+    how = "no better one exists" if placement.proven else "the best that was found"
+    console.print(
+        f"{len(placement.placed)} placed, {len(placement.unplaced)} not; {how} "
+        f"({placement.strategy.value}); the fullest GPU is {placement.peak_share:.0%} used",
+        soft_wrap=True,
+    )
+    for left in placement.unplaced:
+        console.print(f"[red]{escape(left.model)}[/]: {escape(left.reason)}", soft_wrap=True)

@@ -1,0 +1,101 @@
+"""`triplane roi`: what a KV cache outside the GPU saves and costs."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import ValidationError
+
+from cli.errors import ExitCode, InputError
+from models.core.problems import from_validation
+from models.serving.roi import Roi, RoiInput, roi
+
+_LINES: Final = (
+    ("prefill_usd_per_token", "USD per prompt token computed", ".3e"),
+    ("prompt_tokens_per_hour", "prompt tokens per hour", ",.0f"),
+    ("saved_tokens_per_hour", "tokens not computed again, per hour", ",.0f"),
+    ("savings_usd_per_hour", "saved, USD per hour", ".4f"),
+    ("tiers_usd_per_hour", "tiers cost, USD per hour", ".4f"),
+    ("net_usd_per_hour", "net, USD per hour", ".4f"),
+    ("roi_ratio", "ROI ratio (saved over cost)", ".2f"),
+    ("break_even_hit_rate", "break-even hit rate", ".2%"),
+    ("gpus_without", "GPUs for prefill at the peak, without the tiers", ".2f"),
+    ("gpus_with", "with the tiers", ".2f"),
+    ("gpu_savings", "GPUs saved", ".2f"),
+    ("whole_gpus_saved", "whole GPUs saved", "d"),
+    ("tokens_held", "tokens that the tiers hold", ",.0f"),
+    ("load_gib_per_sec", "GiB per second from the tiers at the peak", ".3f"),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoiOptions:
+    """What the command line says: the fields of `RoiInput` that were given."""
+
+    given: Mapping[str, float]
+    gpu: str | None = None
+    region: str = "us-east-1"
+    as_json: bool = False
+
+
+def run(options: RoiOptions) -> int:
+    """Compute, print and return the exit code: 0 if the tiers pay."""
+    given = dict(options.given)
+    note = None
+    if options.gpu is not None and "gpu_usd_per_hour" not in given:
+        given["gpu_usd_per_hour"], note = _gpu_price(options.gpu, options.region)
+    try:
+        found = roi(RoiInput.model_validate(given))
+    except ValidationError as error:
+        problems = from_validation(error, "roi")
+        raise InputError("\n".join(str(problem) for problem in problems)) from None
+    if options.as_json:
+        print(json.dumps(found.model_dump(mode="json"), indent=2, ensure_ascii=False))
+    else:
+        _show(found, note)
+    return ExitCode.GOOD if found.pays else ExitCode.FINDING
+
+
+def _gpu_price(gpu: str, region: str) -> tuple[float, str]:
+    """Return the cheapest price per hour of one GPU of the kind in a region, and its machine."""
+    from catalog.loader import load
+    from cli.commands.select import card_of
+
+    catalogue = load()
+    card = card_of(catalogue, gpu)
+    prices = [
+        (catalogue.prices[machine.name, region] / machine.gpus, machine.name)
+        for machine in card.instance_types
+        if (machine.name, region) in catalogue.prices
+    ]
+    if not prices:
+        raise InputError(
+            f"--gpu {gpu}: the catalogue has no price of it in {region}; give --gpu-usd-per-hour"
+        )
+    price, name = min(prices)
+    return price, f"a GPU of {name} in {region}, {price:.4f} USD per hour (catalog/prices.yaml)"
+
+
+def _show(found: Roi, note: str | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    style, words = ("green", "pays") if found.pays else ("red", "does not pay")
+    console.print(f"the cache [{style}]{words}[/]")
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for name, text, form in _LINES:
+        value: float | None = getattr(found, name)
+        table.add_row(text, "-" if value is None else format(value, form))
+    console.print(table)
+    if found.roi_ratio is None:
+        console.print("no ROI ratio: the tiers cost nothing under these assumptions")
+    if found.break_even_hit_rate is None:
+        console.print("no break-even: no hit rate up to 1 earns what the tiers cost")
+    table = Table("assumption", "value", "", "why", box=None, pad_edge=False)
+    for each in found.assumptions:
+        table.add_row(each.option, f"{each.value:.6g}", each.source, each.why)
+    console.print(table)
+    if note is not None:
+        console.print(f"--gpu-usd-per-hour: {note}")

@@ -1,0 +1,1 @@
+"""What a command answers: cases, JSON and tables, drawings."""

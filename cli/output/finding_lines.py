@@ -1,0 +1,43 @@
+"""Findings as lines for people and as rows of JSON: one form for every command that has some."""
+
+from typing import TYPE_CHECKING, Final
+
+from pydantic import JsonValue
+
+from policies.core.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SEVERITIES: Final = (Severity.ERROR, Severity.WARNING, Severity.UNKNOWN)
+"""The order in which findings are printed and counted."""
+
+_STYLES: Final = {
+    Severity.ERROR: "red",
+    Severity.WARNING: "yellow",
+    Severity.UNKNOWN: "cyan",
+}
+
+
+def row(finding: Finding, **beside: JsonValue) -> dict[str, JsonValue]:
+    """Return a finding as a JSON object; `beside` (its file, say) follows the object's name."""
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "object": finding.object,
+        **beside,
+        "path": finding.path,
+        "message": finding.message,
+        "remedy": finding.remedy,
+    }
+
+
+def show(console: "Console", finding: Finding) -> None:
+    """Print a finding: severity and place, what is wrong, how to mend it."""
+    from rich.markup import escape
+
+    style = _STYLES[finding.severity]
+    where = escape(f"{finding.object}: {finding.path}" if finding.path else finding.object)
+    console.print(f"  [{style}]{finding.severity.value:7}[/] {where}")
+    console.print(f"          {escape(finding.message)}")
+    console.print(f"          [dim]mend:[/] {escape(finding.remedy)} [dim]({finding.rule})[/]")

@@ -1,0 +1,1 @@
+"""What a command is given: files, folders, the catalogue, a hub."""

@@ -1,0 +1,1 @@
+"""A cluster that exists, its namespaces, its nodes."""

@@ -1,0 +1,1 @@
+"""What components share: custom resources, guards, waves, suspension."""

@@ -1,0 +1,1 @@
+"""Engines of models, and what scales them."""

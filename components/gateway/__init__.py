@@ -1,0 +1,1 @@
+"""The entrance of a region, and the routes behind it."""

@@ -1,0 +1,1 @@
+"""Operators of a region: installed, or looked at."""

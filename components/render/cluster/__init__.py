@@ -1,0 +1,1 @@
+"""Namespaces, and nodes of an existing cluster."""

@@ -1,0 +1,1 @@
+"""One model's engine: workload, monitor, autoscaling."""

@@ -1,0 +1,1 @@
+"""Longhorn, MinIO, the model store."""

@@ -1,0 +1,1 @@
+"""The storage of a region: classes, tenant, volumes, seeding."""

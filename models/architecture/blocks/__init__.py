@@ -1,0 +1,1 @@
+"""What models are built of: attention, feed-forward, mixers, towers."""

@@ -1,0 +1,1 @@
+"""Reading a `config.json`: fields, defaults, names, quantisation."""

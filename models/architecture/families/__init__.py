@@ -1,0 +1,1 @@
+"""Recipes of model families, and which one builds which type."""

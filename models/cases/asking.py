@@ -1,0 +1,208 @@
+"""From a case as people write it to a budget request, or to what is missing. Pure.
+
+Names resolve through the catalogue, the alias table and the configurations given; what cannot be
+resolved is named, never guessed. What was assumed is in the notes.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Final
+
+from pydantic import JsonValue
+
+from models.architecture import Architecture, architecture
+from models.architecture.config.names import ModelNames, model_key
+from models.cases.cards import CardNames, FoundCard
+from models.cases.cases import Case, arguments_of_case
+from models.cases.quantisation import stored_as_named
+from models.core.problems import ProblemsError, shown
+from models.facts.catalogue import Catalogue, CatalogueModel
+from models.facts.contract import EngineContract, MinimumCapability
+from models.facts.golden import ModelGoldens
+from models.memory import (
+    UNSIZED_CACHE_DTYPES,
+    Arguments,
+    Behaviour,
+    BudgetRequest,
+    Card,
+    behaviour_of,
+    behaviour_of_contract,
+    first_release,
+)
+
+_BFLOAT16_SINCE: Final = (8, 0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sources:
+    """What names are looked up in.
+
+    `pinned` makes the catalogue's release the default; without it a run that does not say its
+    release is read as one of unknown release.
+    """
+
+    catalogue: Catalogue
+    names: ModelNames
+    cards: CardNames
+    pinned: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """A case with its request, or with what is `missing`.
+
+    `model_names` are the names that the model goes by, `gpu` the catalogue's name of the card
+    ("" if it is not in it), `version` the release. `other_make` marks a device that is neither
+    CUDA nor ROCm, whose overheads nobody measured.
+    """
+
+    case: Case
+    request: BudgetRequest | None = None
+    missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    model_names: tuple[str, ...] = ()
+    gpu: str = ""
+    version: str | None = None
+    other_make: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Model:
+    config: Mapping[str, JsonValue] | None
+    entry: CatalogueModel | None = None
+    missing: str | None = None
+    note: str | None = None
+
+
+def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = None) -> Asked:
+    """Return the request of a case; `config` is the model's configuration where it is given."""
+    model = _Model(config=config) if config is not None else _model(case.model, sources)
+    found = sources.cards.find(case.gpu, case.gpu_mem_gib)
+    missing = [text for text in (model.missing, found.missing) if text is not None]
+    shape: Architecture | None = None
+    if model.config is not None:
+        try:
+            shape = architecture(model.config)
+        except ProblemsError as error:
+            missing += [f"model: {problem}" for problem in error.problems]
+    try:
+        arguments = arguments_of_case(case)
+    except ProblemsError as error:
+        missing += [f"arguments: {problem}" for problem in error.problems]
+        arguments = Arguments()
+    if arguments.kv_cache_dtype in UNSIZED_CACHE_DTYPES:
+        missing.append(f"kv_cache_dtype: the bytes of {arguments.kv_cache_dtype!r} are not known")
+    version = case.vllm_version or _pinned(model.entry, sources)
+    notes = [*found.notes, *([model.note] if model.note else [])]
+    if arguments.speculative_tokens:
+        notes.append("speculative decoding: the draft's weights and cache are not counted")
+    asked = Asked(
+        case=case,
+        missing=tuple(missing),
+        model_names=_names(case, model.entry),
+        gpu=found.name,
+        version=version,
+        other_make=found.other_make,
+    )
+    if missing or shape is None or found.card is None:
+        return replace(asked, notes=tuple(notes))
+    if config is None and model.entry is None:
+        stored = stored_as_named(case.model, shape, arguments)
+        shape, arguments = stored.shape, stored.arguments
+        notes += [stored.note] if stored.note else []
+    arguments = _computable(arguments, shape, found.card, notes)
+    contract = contract_of(version, sources.catalogue)
+    request = BudgetRequest(
+        architecture=shape,
+        card=found.card,
+        behaviour=_behaviour(version, contract, shape),
+        arguments=arguments,
+        n_gpus=case.n_gpus,
+        minimum=_minimum(contract, found),
+        quantization_names={} if contract is None else dict(contract.quantization_names),
+        goldens=_goldens(model.entry, contract, sources),
+    )
+    return replace(asked, request=request, notes=tuple(notes))
+
+
+def _goldens(
+    entry: CatalogueModel | None, contract: EngineContract | None, sources: Sources
+) -> ModelGoldens | None:
+    """Return the goldens of a catalogue model under exactly the release that is asked for."""
+    if entry is None or contract is None:
+        return None
+    return sources.catalogue.goldens_of(entry, contract.version)
+
+
+def _minimum(contract: EngineContract | None, found: FoundCard) -> MinimumCapability | None:
+    """Return the release's table of CUDA capabilities, for cards that have one."""
+    cuda = found.card is not None and not found.card.rocm and not found.other_make
+    return contract.minimum_capability if contract is not None and cuda else None
+
+
+def _behaviour(
+    version: str | None, contract: EngineContract | None, shape: Architecture
+) -> Behaviour:
+    """Return how the release treats memory; some model classes estimate no graphs in some."""
+    if contract is None:
+        return behaviour_of(version, at_least=first_release(shape.model_type))
+    return behaviour_of_contract(contract, shape.classes)
+
+
+def _pinned(entry: CatalogueModel | None, sources: Sources) -> str | None:
+    if not sources.pinned:
+        return None
+    if entry is not None:
+        return entry.entry.engine
+    releases = list(sources.catalogue.engines)
+    return max(releases, key=_numbers) if releases else None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def contract_of(version: str | None, catalogue: Catalogue) -> EngineContract | None:
+    """Return the contract of exactly that release; forks and builds of a branch have none."""
+    if version is None or re.search(r"fork|main|dev|rc|post", version, re.IGNORECASE):
+        return None
+    found = re.search(r"\d+\.\d+\.\d+", version)
+    return None if found is None else catalogue.engines.get(found[0])
+
+
+def _names(case: Case, entry: CatalogueModel | None) -> tuple[str, ...]:
+    names = [case.model or "", entry.entry.name if entry else ""]
+    names.append(entry.entry.repository if entry else "")
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _model(name: str | None, sources: Sources) -> _Model:
+    if not name:
+        return _Model(config=None, missing="model: not given")
+    models = sources.catalogue.models
+    wanted = model_key(name)
+    for entry in models.values():
+        if wanted in (model_key(entry.entry.name), model_key(entry.entry.repository)):
+            return _Model(config=entry.config, entry=entry)
+    reading = sources.names.read(name)
+    if reading is not None:
+        note = None if reading.note is None else f"model: {reading.note}"
+        return _Model(config=reading.config, note=note)
+    near = sources.names.nearest(name)
+    close = get_close_matches(name.lower(), list(models), n=1, cutoff=0.5)
+    near = near or (close[0] if close else None)
+    hint = "" if near is None else f"; the nearest known name is {near!r}: write it if you mean it"
+    return _Model(config=None, missing=f"model: no configuration is known for {shown(name)}{hint}")
+
+
+def _computable(
+    arguments: Arguments, shape: Architecture, card: Card, notes: list[str]
+) -> Arguments:
+    """Take float16 where the dtype is `auto` and the card cannot compute in bfloat16."""
+    old = card.capability < _BFLOAT16_SINCE and not card.rocm
+    if arguments.dtype is not None or shape.dtype != "bfloat16" or not old:
+        return arguments
+    notes.append("dtype: float16, since the card cannot compute in bfloat16")
+    return arguments.model_copy(update={"dtype": "float16"})

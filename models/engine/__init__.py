@@ -1,0 +1,1 @@
+"""Engine arguments, the engine's command line, its start-up log."""

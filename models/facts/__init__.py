@@ -1,0 +1,1 @@
+"""Types of the catalogue: accelerators, engine contracts, charts, goldens."""

@@ -1,0 +1,195 @@
+"""The contract of one engine release: what it accepts, exports and needs.
+
+Everything that depends on a vLLM version is read from here (`catalog/engines/<version>.yaml`).
+"""
+
+import re
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue, PositiveFloat, PositiveInt
+
+from models.core.base import Model
+from models.facts.accelerators import ComputeCapability
+
+Digest = Annotated[str, Field(pattern=r"^(unresolved|sha256:[0-9a-f]{64})$")]
+Version = Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")]
+
+
+class Image(Model):
+    """A container image: pinned by digest, or by tag with the digest marked `unresolved`."""
+
+    repository: str
+    tag: Annotated[str, Field(min_length=1)]
+    digest: Digest
+
+    @property
+    def reference(self) -> str:
+        """The reference to pull: `repository:tag@digest`, or `repository:tag` without a digest."""
+        tagged = f"{self.repository}:{self.tag}"
+        return tagged if self.digest == "unresolved" else f"{tagged}@{self.digest}"
+
+
+class Flag(Model):
+    """One option of the engine's parser.
+
+    `names` holds every spelling with its dashes, the main one first. `type` is the parser's own
+    word (`int`, `bool`, ...); `arity` is argparse's nargs (0 for a switch, `+`, `?`, `*` or none).
+    """
+
+    names: Annotated[tuple[str, ...], Field(min_length=1)]
+    type: str | None = None
+    arity: int | str | None = None
+    choices: tuple[str, ...] | None = None
+    default: JsonValue = None
+
+
+class RemovedFlag(Model):
+    """An option that earlier releases took: the last release seen with it, and what to use now.
+
+    `gone_in` is the first release seen without it.
+    """
+
+    name: str
+    last_seen: Version | None
+    gone_in: Version | None
+    replacement: str | None
+
+
+class MetricType(StrEnum):
+    """Prometheus metric types; `info` is a gauge whose value is always 1."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+    INFO = "info"
+    UNKNOWN = "unknown"
+
+
+class Metric(Model):
+    """One metric: `name` as in the code, `exposed` the series names that Prometheus sees."""
+
+    name: str
+    type: MetricType
+    exposed: Annotated[tuple[str, ...], Field(min_length=1)]
+    labels: tuple[str, ...] = ("model_name", "engine")
+
+
+class RemovedMetric(Model):
+    """A metric name that earlier releases exported, or that only circulates in documents."""
+
+    name: str
+    gone_in: Version | None
+    replacement: str | None
+    reason: str
+
+
+class SizeDefaults(Model):
+    """The server's defaults on cards with at least `min_memory_gib` of memory.
+
+    `except_products` names cards (substring of the product) that fall through to the next row.
+    """
+
+    min_memory_gib: Annotated[float, Field(ge=0)]
+    except_products: tuple[str, ...] = ()
+    max_num_batched_tokens: PositiveInt
+    max_num_seqs: PositiveInt
+
+
+class EngineDefaults(Model):
+    """What the engine takes where an argument is not given."""
+
+    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)]
+    block_size: PositiveInt
+    enable_prefix_caching: bool
+    sizes: Annotated[tuple[SizeDefaults, ...], Field(min_length=1)]
+
+
+class MemoryBehaviour(Model):
+    """How this release turns memory into KV blocks.
+
+    `cuda_graphs_deducted`: the graph estimate is taken out of the KV budget (default from 0.20).
+    `token_report`: `capacity` is int(concurrency x max_model_len), `blocks` is
+    num_blocks // num_groups x block_size (older releases).
+    `weights_allocator`: which rounding of the caching allocator the log's weight figure shows.
+    `no_graph_estimate_for`: architectures (of `config.json`) whose model runner estimates no graph
+    memory in this release, so that nothing is deducted for them.
+    """
+
+    cuda_graphs_deducted: bool
+    token_report: Literal["capacity", "blocks"]
+    weights_allocator: Literal["old", "new"]
+    mamba_prefix_mode: Literal["none", "align"]
+    no_graph_estimate_for: tuple[str, ...] = ()
+
+
+class MinimumCapability(Model):
+    """The least compute capability by quantisation method, KV cache dtype and compute dtype."""
+
+    engine: ComputeCapability
+    quantization: dict[str, ComputeCapability]
+    kv_cache_dtype: dict[str, ComputeCapability]
+    dtype: dict[str, ComputeCapability]
+
+
+class Endpoints(Model):
+    """HTTP paths of the server."""
+
+    health: str
+    metrics: str
+    models: str
+
+
+class EngineContract(Model):
+    """One release of vLLM as this project relies on it."""
+
+    version: Version
+    image: Image
+    command: tuple[str, ...]
+    port: PositiveInt
+    endpoints: Endpoints
+    defaults: EngineDefaults
+    memory: MemoryBehaviour
+    minimum_capability: MinimumCapability
+    quantization_names: dict[str, str]
+    """The checkpoint's `quant_method` (or what people write) to the engine's method name."""
+    load_gib_per_sec: PositiveFloat
+    """Weights read per second that probe budgets assume: an assumption, with its reason in the
+    catalogue file."""
+    startup_overhead_sec: PositiveInt
+    """Start-up beside reading weights: compilation, graph capture, profiling; an assumption."""
+    flags: Annotated[tuple[Flag, ...], Field(min_length=1)]
+    removed_flags: tuple[RemovedFlag, ...] = ()
+    metrics: Annotated[tuple[Metric, ...], Field(min_length=1)]
+    removed_metrics: tuple[RemovedMetric, ...] = ()
+
+    def flag(self, name: str) -> Flag | None:
+        """Return the option with that spelling (exact, with its dashes), or None."""
+        return next((flag for flag in self.flags if name in flag.names), None)
+
+    def metric(self, series: str) -> Metric | None:
+        """Return the metric that exposes a series of that name, or None."""
+        return next((metric for metric in self.metrics if series in metric.exposed), None)
+
+    def series_meant(self, series: str) -> str | None:
+        """Return the series that a name which does not exist probably means, or None.
+
+        An underscore for the colon (`vllm_num_requests_running`), `_total` forgotten or put where
+        it does not belong, or a removed metric that has a replacement.
+        """
+        name = re.sub("^vllm[_:]", "vllm:", series)
+        bare = name.removesuffix("_total")
+        for candidate in (name, bare, f"{name}_total"):
+            if self.metric(candidate) is not None:
+                return candidate
+        suffixes = ("_bucket", "_sum", "_count")
+        base = next((bare.removesuffix(end) for end in suffixes if bare.endswith(end)), bare)
+        removed = next((row for row in self.removed_metrics if row.name == base), None)
+        wanted = removed.replacement if removed else None
+        found = next((metric for metric in self.metrics if metric.name == wanted), None)
+        if found is None:
+            return None
+        end = bare.removeprefix(base)
+        return next(
+            (text for text in found.exposed if end and text.endswith(end)), found.exposed[0]
+        )

@@ -1,0 +1,1 @@
+"""What a budget is asked for, and how a release turns memory into blocks."""

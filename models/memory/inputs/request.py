@@ -1,0 +1,200 @@
+"""What a budget is asked for: the model, the card, the engine, the arguments."""
+
+from typing import Annotated
+
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
+
+from models.architecture import Architecture
+from models.core.base import Model
+from models.engine.arguments import EngineArguments
+from models.facts.accelerators import Accelerator
+from models.facts.contract import EngineContract, MinimumCapability
+from models.facts.golden import ModelGoldens
+from models.memory.inputs.behaviour import Behaviour, behaviour_of_contract, size_defaults
+
+
+class Card(Model):
+    """One GPU: `memory_gib` is CUDA's total in GiB, `capability` its compute capability."""
+
+    memory_gib: PositiveFloat
+    capability: tuple[int, int]
+    product: str = ""
+    other_gib: Annotated[float, Field(ge=0)] = 0.0
+    """GiB that other processes on the card hold."""
+    rocm: bool = False
+
+
+class Arguments(Model):
+    """Engine arguments that memory depends on; None takes the release's default on that card."""
+
+    max_model_len: PositiveInt | None = None
+    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = None
+    max_num_seqs: PositiveInt | None = None
+    max_num_batched_tokens: PositiveInt | None = None
+    kv_cache_dtype: str | None = None
+    dtype: str | None = None
+    quantization: str | None = None
+    block_size: PositiveInt | None = None
+    attention_backend: str | None = None
+    """Only tells which engine golden is of the same case."""
+    enable_prefix_caching: bool | None = None
+    enforce_eager: bool | None = None
+    kv_cache_memory_bytes: PositiveInt | None = None
+    tensor: PositiveInt = 1
+    pipeline: PositiveInt = 1
+    data: PositiveInt = 1
+    expert_parallel: bool = False
+    context: PositiveInt = 1
+    """Decode context parallel ranks."""
+    speculative_tokens: NonNegativeInt = 0
+    language_model_only: bool = False
+    cpu_offload_gib: Annotated[float, Field(ge=0)] = 0.0
+    """GiB of weights that each GPU leaves in the host's memory."""
+
+
+class Resolved(Model):
+    """The arguments with every default filled in."""
+
+    max_model_len: PositiveInt
+    utilization: float
+    max_num_seqs: PositiveInt
+    batched_tokens: PositiveInt
+    cache_dtype: str
+    dtype: str
+    prefix_caching: bool
+    eager: bool
+
+
+class BudgetRequest(Model):
+    """Everything a budget depends on. `n_gpus` are the GPUs that the replica gets.
+
+    `minimum` is the release's table of compute capabilities; without it that check is left out.
+    `quantization_names` maps a checkpoint's method to the engine's. `goldens` are what the
+    release's own code said of this very configuration; where one fits, it is read instead of
+    counting.
+    """
+
+    architecture: Architecture
+    card: Card
+    behaviour: Behaviour
+    arguments: Arguments = Arguments()
+    n_gpus: PositiveInt | None = None
+    minimum: MinimumCapability | None = None
+    quantization_names: dict[str, str] = Field(default_factory=dict)
+    goldens: ModelGoldens | None = None
+
+    @classmethod
+    def of(
+        cls,
+        architecture: Architecture,
+        accelerator: Accelerator,
+        contract: EngineContract,
+        arguments: EngineArguments,
+        n_gpus: int | None = None,
+        goldens: ModelGoldens | None = None,
+    ) -> "BudgetRequest":
+        """Return the request for a replica as the plan and the catalogue describe it.
+
+        Goldens of another release are left out.
+        """
+        same = goldens is not None and goldens.engine == contract.version
+        return cls(
+            architecture=architecture,
+            card=Card(
+                memory_gib=accelerator.memory_gib,
+                capability=accelerator.capability,
+                product=accelerator.product,
+            ),
+            behaviour=behaviour_of_contract(contract, architecture.classes),
+            arguments=arguments_of(arguments),
+            n_gpus=arguments.parallelism.gpus if n_gpus is None else n_gpus,
+            minimum=contract.minimum_capability,
+            quantization_names=dict(contract.quantization_names),
+            goldens=goldens if same else None,
+        )
+
+
+def arguments_of(arguments: EngineArguments) -> Arguments:
+    """Return the part of a replica's engine arguments that memory depends on."""
+    parallel = arguments.parallelism
+    return Arguments(
+        max_model_len=arguments.max_model_len,
+        gpu_memory_utilization=arguments.gpu_memory_utilization,
+        max_num_seqs=arguments.max_num_seqs,
+        max_num_batched_tokens=arguments.max_num_batched_tokens,
+        kv_cache_dtype=arguments.kv_cache_dtype,
+        dtype=None if arguments.dtype == "auto" else arguments.dtype,
+        quantization=arguments.quantization,
+        block_size=arguments.block_size,
+        attention_backend=arguments.attention_backend,
+        enable_prefix_caching=arguments.prefix_caching,
+        enforce_eager=arguments.enforce_eager,
+        kv_cache_memory_bytes=arguments.kv_cache_memory_bytes,
+        tensor=parallel.tensor,
+        pipeline=parallel.pipeline,
+        data=parallel.data,
+        expert_parallel=parallel.expert,
+    )
+
+
+_FALLBACK_LENGTH = 4096
+
+
+def resolve(request: BudgetRequest) -> Resolved:
+    """Fill in the defaults of the release on this card.
+
+    Lengths come from the model's positions. Before chunked prefill a step took a whole prompt:
+    max(max_model_len, 2048) tokens, cut to 2048 above 32k (`facts/vram-notes.md`).
+    """
+    asked, behaviour = request.arguments, request.behaviour
+    found = request.architecture
+    length = asked.max_model_len or found.max_positions or _FALLBACK_LENGTH
+    sizes = size_defaults(behaviour, request.card.memory_gib, request.card.product)
+    seqs = asked.max_num_seqs or sizes.max_num_seqs
+    tokens = asked.max_num_batched_tokens
+    if tokens is None:
+        tokens = sizes.max_num_batched_tokens
+        if not behaviour.chunked and length <= 32768:
+            tokens = max(length, tokens)
+        if _holds_whole_items(request):
+            tokens = max(tokens, found.vision_tokens)
+        tokens = min(tokens, seqs * length)
+    cache_dtype = asked.kv_cache_dtype or "auto"
+    if cache_dtype == "auto" and found.quantisation is not None:
+        cache_dtype = found.quantisation.kv_cache_dtype or "auto"
+    if cache_dtype == "auto" and _prefers_fp8_cache(request):
+        cache_dtype = "fp8_e4m3"
+    state_only = all(cache.kind.is_state for cache in found.caches)
+    caching = asked.enable_prefix_caching
+    if caching is None:
+        caching = not state_only and (not found.is_hybrid or behaviour.hybrid_caching)
+    return Resolved(
+        max_model_len=length,
+        utilization=asked.gpu_memory_utilization or behaviour.utilization,
+        max_num_seqs=seqs,
+        batched_tokens=tokens,
+        cache_dtype=cache_dtype,
+        dtype=found.dtype if asked.dtype in (None, "auto") else _dtype(asked.dtype),
+        prefix_caching=caching and not state_only,
+        eager=bool(asked.enforce_eager),
+    )
+
+
+def _holds_whole_items(request: BudgetRequest) -> bool:
+    """Tell whether a step must take a whole image: its tokens attend to each other.
+
+    vLLM 0.24.0 and 0.33.0 `engine/arg_utils.py`: prefix-LM models only.
+    """
+    found = request.architecture
+    kept = found.multimodal and not request.arguments.language_model_only
+    return kept and found.bidirectional_prefix and request.behaviour.release >= (0, 24)
+
+
+def _prefers_fp8_cache(request: BudgetRequest) -> bool:
+    """GLM 5 on data-centre Blackwell (`model_executor/models/config.py` GlmMoeDsaForCausalLM)."""
+    is_glm = request.architecture.model_type == "glm_moe_dsa"
+    return is_glm and request.card.capability[0] == 10 and request.behaviour.release >= (0, 30)
+
+
+def _dtype(name: str | None) -> str:
+    return {"half": "float16", "float": "float32"}.get(name or "", name or "bfloat16")

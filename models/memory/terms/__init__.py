@@ -1,0 +1,1 @@
+"""The terms of a budget in bytes: weights, cache pages, peaks."""

@@ -1,0 +1,1 @@
+"""From terms to a verdict: refusals, limits, remedies, the result."""

@@ -1,0 +1,139 @@
+"""Which engine golden says a request's weights and KV layout, and what it puts in their place.
+
+A golden fits where everything that these depend on resolves to the same: card, ranks, dtypes,
+quantisation, block size, prefix caching, attention backend. Anywhere else the pure model counts.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+from models.core.base import GIB
+from models.facts.accelerators import capability
+from models.facts.golden import Golden
+from models.memory.inputs.request import Arguments, BudgetRequest, Resolved, resolve
+from models.memory.terms.kvcache import CachePlan
+from models.memory.terms.pages import base_block
+from models.memory.verdict.refusals import Refusal
+
+_SAME_DTYPE: Final = {"fp8": "fp8_e4m3"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """A golden that fits, with what of it holds for a request.
+
+    `weights_gib` is None where the golden's weights are not in the kernels' form, or depend on
+    tokens per step that differ.
+    """
+
+    golden: Golden
+    name: str
+    weights_gib: float | None
+
+
+def golden_of(request: BudgetRequest, resolved: Resolved) -> Found | None:
+    """Return the golden of a request, or None where none fits."""
+    if request.goldens is None or not _is_asked(request):
+        return None
+    for golden in request.goldens.cases:
+        if golden.resolved is not None and _fits(golden, request, resolved):
+            return Found(
+                golden=golden,
+                name=request.goldens.case_of(golden.case),
+                weights_gib=_weights_gib(golden, request, resolved),
+            )
+    return None
+
+
+def _is_asked(request: BudgetRequest) -> bool:
+    """Tell whether goldens are asked with such arguments at all (docs/goldens.md)."""
+    asked = request.arguments
+    plain = Arguments()
+    same = ("pipeline", "data", "expert_parallel", "context", "speculative_tokens")
+    named = (*same, "quantization", "language_model_only", "cpu_offload_gib")
+    return not request.card.rocm and all(
+        getattr(asked, name) == getattr(plain, name) for name in named
+    )
+
+
+def _fits(golden: Golden, request: BudgetRequest, resolved: Resolved) -> bool:
+    asked = request.arguments
+    if capability(golden.compute_capability) != request.card.capability:
+        return False
+    if golden.tensor != asked.tensor or golden.asked("quantization") is not None:
+        return False
+    if asked.attention_backend not in (None, golden.asked("attention_backend")):
+        return False
+    own = _arguments(golden)
+    theirs = resolve(request.model_copy(update={"arguments": own}))
+    return (
+        theirs.dtype == resolved.dtype
+        and _cache(theirs) == _cache(resolved)
+        and theirs.prefix_caching == resolved.prefix_caching
+        and _block(request, own, theirs) == _block(request, asked, resolved)
+    )
+
+
+def _cache(resolved: Resolved) -> str:
+    return _SAME_DTYPE.get(resolved.cache_dtype, resolved.cache_dtype)
+
+
+def _block(request: BudgetRequest, asked: Arguments, resolved: Resolved) -> int:
+    default = base_block(request.architecture, request.card.capability, resolved.cache_dtype)
+    return asked.block_size or default
+
+
+def _arguments(golden: Golden) -> Arguments:
+    dtype = cast("str", golden.asked("dtype"))
+    return Arguments(
+        max_model_len=cast("int", golden.asked("max_model_len")),
+        max_num_seqs=cast("int", golden.asked("max_num_seqs")),
+        max_num_batched_tokens=cast("int | None", golden.asked("max_num_batched_tokens")),
+        kv_cache_dtype=cast("str", golden.asked("kv_cache_dtype")),
+        dtype=None if dtype == "auto" else dtype,
+        enable_prefix_caching=cast("bool | None", golden.asked("enable_prefix_caching")),
+        block_size=cast("int | None", golden.asked("block_size")),
+        tensor=golden.tensor,
+    )
+
+
+def _weights_gib(golden: Golden, request: BudgetRequest, resolved: Resolved) -> float | None:
+    if golden.weights is None or golden.process_failures:
+        return None
+    if request.architecture.index_top_k and not _same_step(golden, resolved):
+        return None
+    new = request.behaviour.allocator == "new"
+    held = golden.weights.alloc_new_bytes if new else golden.weights.alloc_old_bytes
+    return held / GIB
+
+
+def _same_step(golden: Golden, resolved: Resolved) -> bool:
+    made = golden.resolved
+    return made is not None and made.max_num_batched_tokens == resolved.batched_tokens
+
+
+def with_layout(plan: CachePlan, golden: Golden) -> CachePlan:
+    """Return the plan with the engine's bytes per block, and its need where the length is there.
+
+    The need of windows depends on the tokens per step too; elsewhere the pure model's number of
+    blocks is kept.
+    """
+    pool = golden.pool_bytes_per_block
+    if pool is None:
+        return plan
+    need = golden.need_bytes.get(str(plan.resolved.max_model_len))
+    known = need is not None and _same_step(golden, plan.resolved)
+    blocks = (need or 0) // pool if known else plan.need_blocks
+    return replace(plan, block_bytes=pool, need_blocks=blocks)
+
+
+def engine_refusals(request: BudgetRequest, resolved: Resolved) -> tuple[Refusal, ...]:
+    """Return the engine's own refusal of exactly this question, where there is one."""
+    if request.goldens is None or not _is_asked(request):
+        return ()
+    for golden in request.goldens.cases:
+        same = golden.asked("max_model_len") == resolved.max_model_len
+        if golden.refused and same and _fits(golden, request, resolved):
+            reason = f"the engine itself refuses it: {golden.refused}"
+            return (Refusal(rule="engine", reason=reason, mend="change what it names"),)
+    return ()

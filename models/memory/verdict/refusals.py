@@ -1,0 +1,286 @@
+"""Why an engine refuses to start that is not about bytes, each with its mend.
+
+Rules and their sources: attention heads and KV heads by tensor parallelism (VLLM-01, VLLM-02),
+quantisation groups (VLLM-03), compute capability by dtype, KV cache dtype and method (VLLM-04, 05,
+14, PSTK-05), GPUs (VLLM-19), utilisation (VLLM-15), positions, prefix caching of pure SSMs
+(VLLM-07). The letters are cases of `facts/traps.md`.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from pydantic import Field
+
+from models.architecture import (
+    Architecture,
+    CacheKind,
+    Part,
+    Quantisation,
+    SchemeKind,
+    Shard,
+    Weight,
+    scheme_of,
+)
+from models.core.base import Model
+from models.facts.accelerators import capability
+from models.memory.inputs.request import BudgetRequest, Resolved
+from models.memory.terms.constants import CONTEXT_RESERVE_GIB
+from models.memory.terms.dtypes import known_cache_dtype
+from models.memory.terms.kernels import REFINED_SINCE, refined_block
+
+Setting = int | float | str | bool
+
+
+class Refusal(Model):
+    """One reason with what mends it: `mend` in words, `settings` as names and values."""
+
+    rule: str
+    reason: str
+    mend: str
+    settings: dict[str, Setting] = Field(default_factory=dict)
+
+
+def refusals(request: BudgetRequest, resolved: Resolved) -> tuple[Refusal, ...]:
+    """Return every refusal that does not depend on bytes."""
+    checks = (_gpus, _heads, _kv_heads, _groups, _positions, _capabilities, _utilization, _caching)
+    return tuple(refusal for check in checks for refusal in check(request, resolved))
+
+
+def _divisors(number: int, at_most: int) -> list[int]:
+    return [each for each in range(1, min(number, at_most) + 1) if number % each == 0]
+
+
+def _gpus(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    asked = request.arguments
+    wanted = asked.tensor * asked.pipeline * asked.data
+    if request.n_gpus is None or wanted == request.n_gpus:
+        return
+    yield Refusal(
+        rule="gpus",
+        reason=(
+            f"tensor {asked.tensor} x pipeline {asked.pipeline} x data {asked.data} needs "
+            f"{wanted} GPUs, the replica gets {request.n_gpus}"
+        ),
+        mend=f"give the replica {wanted} GPUs, or set tensor x pipeline to {request.n_gpus}",
+    )
+
+
+def _heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    found, tensor = request.architecture, request.arguments.tensor
+    heads = found.heads or _state_heads(found)
+    if not heads or heads % tensor == 0:
+        return
+    legal = ", ".join(map(str, _divisors(heads, 64)))
+    yield Refusal(
+        rule="heads",
+        reason=f"{heads} attention heads cannot be divided by tensor parallel size {tensor}",
+        mend=f"set the tensor parallel size to one of {legal}, or use pipeline parallelism",
+        settings={"tensor_parallel_size": _divisors(heads, tensor)[-1]},
+    )
+
+
+def _state_heads(found: Architecture) -> int:
+    return next((c.state.heads for c in found.caches if c.state is not None), 0)
+
+
+def _kv_heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    tensor = request.arguments.tensor
+    for cache in request.architecture.caches:
+        if cache.kind.is_state or cache.kind in (CacheKind.MLA, CacheKind.MLA_SLIDING):
+            continue
+        heads = cache.kv_heads
+        if heads % tensor and tensor % heads:
+            legal = [n for n in range(1, 65) if heads % n == 0 or n % heads == 0]
+            yield Refusal(
+                rule="kv-heads",
+                reason=(
+                    f"{heads} KV heads neither divide nor are divided by tensor parallel size "
+                    f"{tensor}"
+                ),
+                mend="set the tensor parallel size to one of " + ", ".join(map(str, legal[:12])),
+            )
+            return
+
+
+def _groups(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    """Refuse row-split weights whose quantisation groups a rank would have to cut."""
+    found, tensor = request.architecture, request.arguments.tensor
+    if found.quantisation is None or tensor == 1:
+        return
+    for weight in found.weights:
+        if weight.shard is not Shard.INPUT or not weight.linear or weight.part is Part.VISION:
+            continue
+        if weight.experts and (request.arguments.expert_parallel or _cuts_blocks(request, weight)):
+            continue
+        group = _group_of(found, weight)
+        if group and weight.columns % (group * tensor):
+            fitting = [n for n in (1, 2, 4, 8, 16) if weight.columns % (group * n) == 0]
+            largest = fitting[-1] if fitting else 1
+            yield Refusal(
+                rule="quantisation-groups",
+                reason=(
+                    f"{weight.modules[0].format('*')} has {weight.columns} inputs: groups of "
+                    f"{group} cannot be split over {tensor} ranks"
+                ),
+                mend=f"set the tensor parallel size to {largest}, or use a padded checkpoint",
+                settings={"tensor_parallel_size": largest},
+            )
+            return
+
+
+_FP8_SINCE: Final = (8, 9)
+
+
+def _cuts_blocks(request: BudgetRequest, weight: Weight) -> bool:
+    """Whether a kernel takes experts whose FP8 blocks ranks cut.
+
+    Triton's does, with refined scales; Marlin, which cards before 8.9 take, does not (the goldens'
+    refusals).
+    """
+    found = request.architecture
+    names = tuple(name.format(weight.layers[-1] if weight.layers else 0) for name in weight.modules)
+    scheme = scheme_of(found.quantisation, names, expert=True)
+    newer = request.behaviour.release >= REFINED_SINCE and request.card.capability >= _FP8_SINCE
+    if not newer or scheme.kind is not SchemeKind.FP8_BLOCK or scheme.block is None:
+        return False
+    inner = weight.columns // request.arguments.tensor
+    hidden = sum(rows.size for rows in weight.rows)
+    return refined_block(scheme.block, inner, hidden) is not None
+
+
+def _group_of(found: Architecture, weight: Weight) -> int:
+    layer = weight.layers[-1] if weight.layers else 0
+    names = tuple(name.format(layer) for name in weight.modules)
+    scheme = scheme_of(found.quantisation, names, expert=weight.experts > 0)
+    if scheme.kind is SchemeKind.WNA16:
+        return scheme.group
+    if scheme.kind is SchemeKind.FP8_BLOCK and scheme.block is not None:
+        return scheme.block[1]
+    return 0
+
+
+def _positions(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    limit = request.architecture.max_positions
+    asked = request.arguments.max_model_len
+    if limit is None or asked is None or asked <= limit:
+        return
+    yield Refusal(
+        rule="positions",
+        reason=f"max_model_len {asked} is more than the model's {limit} positions",
+        mend=f"set max_model_len to {limit} or less",
+        settings={"max_model_len": limit},
+    )
+
+
+_NO_FLOAT16: Final = frozenset({"gemma2", "gemma3", "gemma3_text", "glm4"})
+"""Model types that the engine refuses in float16: vllm/config/model.py of 0.33.0."""
+
+
+_MODELOPT: Final = {
+    SchemeKind.NVFP4: "modelopt_fp4",
+    SchemeKind.MXFP8: "modelopt_mxfp8",
+}
+
+
+def _method(found: Quantisation) -> str:
+    """Return the method's name; the engine tells ModelOpt's apart by what they store."""
+    if found.method != "modelopt":
+        return found.method
+    schemes = {rule.scheme.kind for rule in found.rules} - {SchemeKind.NONE}
+    if len(schemes | {found.scheme.kind} - {SchemeKind.NONE}) > 1:
+        return "modelopt_mixed"
+    return _MODELOPT.get(found.scheme.kind, found.method)
+
+
+def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    have, least = request.card.capability, request.minimum
+    if not known_cache_dtype(resolved.cache_dtype):
+        yield Refusal(
+            rule="kv-cache-dtype",
+            reason=f"the KV cache dtype {resolved.cache_dtype!r} is not known",
+            mend="set kv_cache_dtype to auto",
+            settings={"kv_cache_dtype": "auto"},
+        )
+    found = request.architecture
+    if resolved.dtype == "float16" and found.model_type in _NO_FLOAT16:
+        yield Refusal(
+            rule="capability",
+            reason=f"models of type {found.model_type} are numerically unstable in float16, and "
+            "the engine refuses it for them",
+            mend="run it in bfloat16, on a card of compute capability 8.0 or newer",
+            settings={"dtype": "bfloat16"},
+        )
+    if least is None:
+        return
+    method = None if found.quantisation is None else _method(found.quantisation)
+    engine_name = request.quantization_names.get(method or "", method)
+    wanted: tuple[tuple[str, str | None, str, dict[str, Setting]], ...] = (
+        ("this engine release", least.engine, "use an older release or a newer card", {}),
+        (
+            f"dtype {resolved.dtype}",
+            least.dtype.get(resolved.dtype),
+            "set dtype to half (float16)",
+            {"dtype": "half"},
+        ),
+        (
+            f"kv_cache_dtype {resolved.cache_dtype}",
+            least.kv_cache_dtype.get(resolved.cache_dtype),
+            "set kv_cache_dtype to auto",
+            {"kv_cache_dtype": "auto"},
+        ),
+        (
+            f"quantisation {method}",
+            least.quantization.get(engine_name or ""),
+            "use a checkpoint in a format that the card supports",
+            {},
+        ),
+    )
+    for what, needed, mend, settings in wanted:
+        if needed is not None and have < capability(needed):
+            yield Refusal(
+                rule="capability",
+                reason=(
+                    f"{what} needs compute capability {needed}, the card has {have[0]}.{have[1]}"
+                ),
+                mend=mend,
+                settings=settings,
+            )
+
+
+def _utilization(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    card = request.card
+    if request.arguments.kv_cache_memory_bytes is not None:
+        return
+    wanted = card.memory_gib * resolved.utilization
+    free = card.memory_gib - CONTEXT_RESERVE_GIB - card.other_gib
+    if wanted <= free:
+        return
+    most = max(0.01, int(100 * free / card.memory_gib) / 100)
+    yield Refusal(
+        rule="utilization",
+        reason=(
+            f"gpu_memory_utilization {resolved.utilization:g} asks for {wanted:.2f} GiB; of "
+            f"{card.memory_gib:.2f} GiB about {max(0.0, free):.2f} are free at start"
+        ),
+        mend=f"set gpu_memory_utilization to {most:g} or less",
+        settings={"gpu_memory_utilization": most},
+    )
+
+
+def _caching(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+    states_only = all(cache.kind.is_state for cache in request.architecture.caches)
+    if not states_only:
+        return
+    if request.arguments.enable_prefix_caching:
+        yield Refusal(
+            rule="prefix-caching",
+            reason="a model of recurrent layers only has no prefix cache",
+            mend="leave out --enable-prefix-caching",
+            settings={"enable_prefix_caching": False},
+        )
+    if request.arguments.block_size is not None:
+        yield Refusal(
+            rule="block-size",
+            reason="a model of recurrent layers only has no KV blocks to size",
+            mend="leave out --block-size",
+        )

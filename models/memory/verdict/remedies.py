@@ -1,0 +1,106 @@
+"""The cheapest changes that make a refused request fit, found by evaluating each of them."""
+
+from collections.abc import Iterator, Sequence
+
+from models.core.base import GIB
+from models.memory.inputs.request import Arguments, BudgetRequest
+from models.memory.terms.constants import CONTEXT_RESERVE_GIB, Fitted
+from models.memory.verdict.limits import byte_refusals
+from models.memory.verdict.measure import Measure, Memo, measure
+from models.memory.verdict.refusals import Refusal
+from models.memory.verdict.result import Remedy
+
+_AT_MOST = 5
+_LENGTH_STEP = 256
+
+
+def remedies(
+    taken: Measure, hard: Sequence[Refusal], fitted: Fitted, memo: Memo
+) -> tuple[Remedy, ...]:
+    """Return changes that make it fit, cheapest first; a refusal's own mend comes before them."""
+    stated = [
+        Remedy(text=refusal.mend, settings=refusal.settings)
+        for refusal in hard
+        if refusal.settings or refusal.rule in ("gpus", "kv-heads", "capability", "block-size")
+    ]
+    if any(refusal.rule not in _BYTES for refusal in hard):
+        return tuple(stated[:_AT_MOST])
+    found = [*stated]
+    for remedy, changed in _candidates(taken):
+        if len(found) >= _AT_MOST:
+            break
+        if remedy.settings not in [each.settings for each in found] and _fits(
+            changed, fitted, memo
+        ):
+            found.append(remedy)
+    if not found:
+        found.append(
+            Remedy(text="use a card with more memory, a smaller model, or a quantised checkpoint")
+        )
+    return tuple(found)
+
+
+_BYTES = frozenset({"no-memory", "mamba-blocks", "cuda-graphs", "one-request"})
+
+
+def _fits(request: BudgetRequest, fitted: Fitted, memo: Memo) -> bool:
+    changed = measure(request, fitted, memo)
+    if changed.kv_bytes is None or changed.refusals:
+        return False
+    return not any(byte_refusals(changed))
+
+
+def _candidates(taken: Measure) -> Iterator[tuple[Remedy, BudgetRequest]]:
+    """Yield changes from the cheapest to the dearest."""
+    request, resolved = taken.request, taken.resolved
+    asked = request.arguments
+    kv = taken.kv_bytes or 0
+    longest = taken.plan.longest(kv, resolved.max_model_len) // _LENGTH_STEP * _LENGTH_STEP
+    if longest >= _LENGTH_STEP:
+        yield _change(request, f"set max_model_len to {longest}", {"max_model_len": longest})
+    if not taken.plan.has_states or taken.blocks < resolved.max_num_seqs:
+        fewer = max(1, min(resolved.max_num_seqs // 4, 64))
+        if fewer < resolved.max_num_seqs:
+            yield _change(request, f"set max_num_seqs to {fewer}", {"max_num_seqs": fewer})
+    if resolved.cache_dtype == "auto" and request.card.capability >= (8, 9):
+        yield _change(request, "keep the KV cache in FP8", {"kv_cache_dtype": "fp8"})
+    most = int(100 * (1 - CONTEXT_RESERVE_GIB / request.card.memory_gib)) / 100
+    if asked.kv_cache_memory_bytes is None and resolved.utilization < min(0.95, most):
+        higher = min(0.95, most)
+        text = f"raise gpu_memory_utilization to {higher:g}"
+        yield _change(request, text, {"gpu_memory_utilization": higher})
+    if resolved.batched_tokens > 2048 and resolved.max_num_seqs <= 2048:
+        text = "set max_num_batched_tokens to 2048"
+        yield _change(request, text, {"max_num_batched_tokens": 2048})
+    if not resolved.eager:
+        text = "set enforce_eager (no CUDA graphs: slower decoding)"
+        yield _change(request, text, {"enforce_eager": True})
+    yield from _more_gpus(request)
+    needed = max(0, taken.plan.need_bytes - kv) / GIB
+    if request.architecture.quantisation is None and request.card.capability >= (8, 9):
+        text = f"quantise the weights to FP8 while loading ({needed:.1f} GiB of KV cache lack)"
+        yield _change(request, text, {"quantization": "fp8"})
+
+
+def _more_gpus(request: BudgetRequest) -> Iterator[tuple[Remedy, BudgetRequest]]:
+    tensor = request.arguments.tensor
+    for times in (2, 4, 8):
+        wanted = tensor * times
+        if wanted > 16:
+            return
+        changed = request.model_copy(
+            update={
+                "arguments": request.arguments.model_copy(update={"tensor": wanted}),
+                "n_gpus": wanted * request.arguments.pipeline * request.arguments.data,
+            }
+        )
+        text = f"spread each replica over {wanted} GPUs (tensor parallel size {wanted})"
+        yield Remedy(text=text, settings={"tensor_parallel_size": wanted}), changed
+
+
+def _change(
+    request: BudgetRequest, text: str, settings: dict[str, int | float | str | bool]
+) -> tuple[Remedy, BudgetRequest]:
+    arguments: Arguments = request.arguments.model_copy(update=dict(settings))
+    changed = request.model_copy(update={"arguments": arguments})
+    return Remedy(text=text, settings=settings), changed

@@ -1,0 +1,1 @@
+"""Placing many models on given GPUs, and moving from what runs to that."""

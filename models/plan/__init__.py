@@ -1,0 +1,1 @@
+"""The plan of a stack: its types, prices, sizes, operators and secrets."""

@@ -1,0 +1,1 @@
+"""What pools and pods of a plan become on AWS, and what stands against it."""

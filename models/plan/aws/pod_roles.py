@@ -1,0 +1,133 @@
+"""Which of our pods act on AWS, and what each may do: one row per service account.
+
+Add-ons of EKS have theirs in `models/aws/addons.py`. What is not in a table has no role: pods do
+not reach the node's own (docs/iam.md).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from models.aws import iam, names
+from models.aws.buckets import makes_bucket
+from models.aws.load_balancers import balance_loads
+from models.aws.secret_policies import prove_names, read_secrets
+from models.core.names import CERT_MANAGER, EXTERNAL_SECRETS, MODELS_NAMESPACE, SEED_ACCOUNT
+from models.plan.operators import CLUSTER_AUTOSCALER, LOAD_BALANCER_CONTROLLER, operators
+from models.plan.plan import PlannedRegion, PlatformPlan
+from models.settings.certificates import Issuer
+from models.settings.eks import EksCluster
+from models.settings.regions import Credentials, ObjectStoreKind
+from models.settings.secrets import SecretsKind
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """What a row is asked for: one EKS region of a stack."""
+
+    plan: PlatformPlan
+    region: PlannedRegion
+    cluster: EksCluster
+    cluster_name: str
+
+    def has_operator(self, chart: str) -> bool:
+        """Whether the stack installs a chart into the region."""
+        rows = operators(self.plan, self.region)
+        managed = self.plan.operators.installed
+        return managed and any(row.chart == chart for row in rows)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PodRole:
+    """One service account's role. `purpose` ends the role's name; `why` is said in docs/iam.md."""
+
+    purpose: str
+    namespace: str
+    service_account: str
+    needed: Callable[[Asked], bool]
+    policy: Callable[[Asked], iam.Document]
+
+
+def _seeds_from_s3(asked: Asked) -> bool:
+    objects = asked.region.settings.storage.objects
+    by_identity = objects.credentials is Credentials.POD_IDENTITY
+    return objects.kind is ObjectStoreKind.S3 and by_identity
+
+
+def _seeding(asked: Asked) -> iam.Document:
+    objects = asked.region.settings.storage.objects
+    made = makes_bucket(asked.region.settings)
+    return iam.read_weights(
+        asked.cluster,
+        objects,
+        alias=names.bucket_key_alias(asked.cluster_name) if made else None,
+    )
+
+
+def _autoscaler(asked: Asked) -> iam.Document:
+    return iam.grow_groups(asked.cluster, asked.cluster_name)
+
+
+def _reads_secrets(asked: Asked) -> bool:
+    return asked.region.settings.secrets.kind is SecretsKind.AWS and bool(asked.region.secrets)
+
+
+def _secrets(asked: Asked) -> iam.Document:
+    region = asked.region
+    environment = asked.plan.environment.value
+    return read_secrets(asked.cluster, region.settings.secrets, environment, region.name)
+
+
+def _certificates(asked: Asked) -> iam.Document:
+    hostname = asked.region.gateway.hostname
+    assert hostname is not None, "checked when the plan was made"
+    return prove_names(asked.cluster, asked.region.settings.certificates, hostname)
+
+
+def _balancers(asked: Asked) -> iam.Document:
+    return balance_loads(asked.cluster, asked.cluster_name)
+
+
+POD_ROLES: Final[tuple[PodRole, ...]] = (
+    PodRole(
+        purpose="seeding",
+        namespace=MODELS_NAMESPACE,
+        service_account=SEED_ACCOUNT,
+        needed=_seeds_from_s3,
+        policy=_seeding,
+    ),
+    PodRole(
+        purpose="autoscaler",
+        namespace=CLUSTER_AUTOSCALER.namespace,
+        service_account=CLUSTER_AUTOSCALER.chart,
+        needed=lambda asked: asked.has_operator(CLUSTER_AUTOSCALER.chart),
+        policy=_autoscaler,
+    ),
+    PodRole(
+        purpose="load-balancers",
+        namespace=LOAD_BALANCER_CONTROLLER.namespace,
+        service_account=LOAD_BALANCER_CONTROLLER.chart,
+        needed=lambda asked: asked.has_operator(LOAD_BALANCER_CONTROLLER.chart),
+        policy=_balancers,
+    ),
+    PodRole(
+        purpose="secrets",
+        namespace=EXTERNAL_SECRETS,
+        service_account=EXTERNAL_SECRETS,
+        needed=_reads_secrets,
+        policy=_secrets,
+    ),
+    PodRole(
+        purpose="certificates",
+        namespace=CERT_MANAGER,
+        service_account=CERT_MANAGER,
+        needed=lambda asked: asked.region.settings.certificates.issuer is Issuer.ACME,
+        policy=_certificates,
+    ),
+)
+"""Every role of our pods; a component that needs AWS adds its row here."""
+
+
+def pod_roles(asked: Asked) -> tuple[PodRole, ...]:
+    """Return the roles that a region needs."""
+    return tuple(row for row in POD_ROLES if row.needed(asked))

@@ -1,0 +1,1 @@
+"""From settings and catalogue to a plan, proven before anything exists."""

@@ -1,0 +1,230 @@
+"""Resolving one model in one region: may it serve here, with what arguments, does it fit."""
+
+from dataclasses import dataclass
+
+from models.architecture import Architecture, architecture
+from models.core.findings import Findings
+from models.core.names import WORKLOAD_NAME_MAX
+from models.core.notices import Notice
+from models.core.problems import Problem, ProblemsError, shown
+from models.engine.arguments import Environment, command_line, problems_of
+from models.facts.accelerators import Accelerator
+from models.facts.catalogue import Catalogue, CatalogueModel, ModelEntry
+from models.facts.contract import EngineContract
+from models.facts.mirroring import mirrored_image
+from models.memory import BudgetRequest, budget
+from models.plan.plan import PlannedModel, PlannedPool
+from models.plan.resolve.sharing import sharing_problems
+from models.plan.sizing import pod_resources, startup_seconds
+from models.serving.admission import status_problems
+from models.serving.chosen_arguments import Wanted, choose
+from models.serving.fit import Where, memory_problems, memory_remarks
+from models.settings.settings import ModelSettings
+
+_AWAIT_MARGIN_SEC = 300
+"""Scheduling, image pull and the volume's mount before the engine even starts."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Deployment:
+    """A model's settings where they apply: `path` is where they stand in the settings.
+
+    `registry` is the mirror that images are pulled from, None for upstream's own places.
+    """
+
+    settings: ModelSettings
+    path: str
+    region: str
+    environment: Environment
+    pool: PlannedPool
+    rollout_max_sec: int | None
+    registry: str | None = None
+
+    @property
+    def subject(self) -> str:
+        """What recorded exceptions and messages call this: "region/model"."""
+        return f"{self.region}/{self.settings.model}"
+
+    @property
+    def replicas_min(self) -> int:
+        """Replicas at the least."""
+        scaling = self.settings.autoscaling
+        return scaling.min if scaling is not None else self.settings.replicas or 0
+
+    @property
+    def replicas_max(self) -> int:
+        """Replicas at the most."""
+        scaling = self.settings.autoscaling
+        return scaling.max if scaling is not None else self.settings.replicas or 0
+
+
+def resolve_model(
+    deployment: Deployment, catalogue: Catalogue, found: Findings
+) -> PlannedModel | None:
+    """Return the model's plan, or None where it cannot be made (the problems say why)."""
+    model = catalogue.models.get(deployment.settings.model)
+    if model is None:
+        found.problems.append(
+            Problem(
+                path=f"{deployment.path}.model",
+                message="no such model in the catalogue",
+                value=shown(deployment.settings.model),
+                allowed=", ".join(sorted(catalogue.models)),
+                mend="correct the name, or add catalog/models/<name>.yaml (CONTRIBUTING.md)",
+            )
+        )
+        return None
+    found.problems += _admission(deployment, model.entry, found)
+    accelerator = deployment.pool.accelerator
+    if accelerator is None:
+        found.problems.append(
+            Problem(
+                path=f"{deployment.path}.pool",
+                message=f"pool {deployment.pool.pool.name!r} has no GPUs",
+                mend="place the model on a pool with an accelerator",
+            )
+        )
+        return None
+    shapes = _architecture(deployment, model, found)
+    if shapes is None or not _gpus_fit(deployment, found):
+        return None
+    return _planned(deployment, model, shapes, accelerator, catalogue, found)
+
+
+def _admission(deployment: Deployment, entry: ModelEntry, found: Findings) -> list[Problem]:
+    """Return what forbids this model in this environment."""
+    path = f"{deployment.path}.model"
+    prod = deployment.environment is Environment.PROD
+    problems = status_problems(entry, prod=prod, path=path, subject=deployment.subject)
+    if not entry.resolved and not prod:
+        text = f"{entry.name} has no resolved revision: what is seeded is not pinned"
+        found.notices.append(Notice(path=path, message=text, level="warning"))
+    if len(entry.name) > WORKLOAD_NAME_MAX:
+        problems.append(
+            Problem(
+                path=path,
+                rule="plan-names",
+                object=deployment.subject,
+                message=f"the name is longer than {WORKLOAD_NAME_MAX} characters, which a "
+                "StatefulSet's pods need for their labels",
+                value=shown(entry.name),
+                mend="shorten the catalogue name",
+            )
+        )
+    scaling = deployment.settings.autoscaling
+    if scaling is not None and scaling.min == 0:
+        problems.append(
+            Problem(
+                path=f"{deployment.path}.autoscaling.min",
+                message="an engine cannot scale from zero on metrics that only it exports",
+                value="0",
+                allowed="1 or more",
+                mend="set autoscaling.min to 1",
+            )
+        )
+    return problems
+
+
+def _architecture(
+    deployment: Deployment, model: CatalogueModel, found: Findings
+) -> Architecture | None:
+    try:
+        return architecture(model.config)
+    except ProblemsError as error:
+        found.problems += [
+            Problem(
+                path=f"catalog/models/{model.entry.name}: {problem.path}",
+                rule="plan-memory",
+                object=deployment.subject,
+                message=problem.message,
+                value=problem.value,
+                allowed=problem.allowed,
+                mend=problem.mend,
+            )
+            for problem in error.problems
+        ]
+        return None
+
+
+def _gpus_fit(deployment: Deployment, found: Findings) -> bool:
+    gpus, node = deployment.settings.parallelism.gpus, deployment.pool.shape.gpus
+    if gpus <= node:
+        return True
+    found.problems.append(
+        Problem(
+            path=f"{deployment.path}.parallelism",
+            message="one replica takes more GPUs than a node of its pool has",
+            value=str(gpus),
+            allowed=f"at most {node} in pool {deployment.pool.pool.name!r}",
+            mend="lower tensor x pipeline, or place the model on a pool with more GPUs a node",
+        )
+    )
+    return False
+
+
+def _planned(
+    deployment: Deployment,
+    model: CatalogueModel,
+    shapes: Architecture,
+    accelerator: Accelerator,
+    catalogue: Catalogue,
+    found: Findings,
+) -> PlannedModel:
+    entry, contract = model.entry, _engine(deployment, model.entry, catalogue)
+    choice, problems = choose(
+        Wanted(
+            environment=deployment.environment,
+            entry=entry,
+            architecture=shapes,
+            accelerator=accelerator,
+            contract=contract,
+            parallelism=deployment.settings.parallelism,
+            overrides=deployment.settings.engine,
+            path=deployment.path,
+        )
+    )
+    found.notices += choice.notices
+    arguments = choice.arguments
+    command = command_line(arguments, contract)
+    problems += problems_of(command, contract, f"{deployment.path}.engine")
+    goldens = catalogue.goldens_of(model, contract.version)
+    fit = budget(BudgetRequest.of(shapes, accelerator, contract, arguments, goldens=goldens))
+    where = Where(
+        path=deployment.path,
+        subject=deployment.subject,
+        model=entry.name,
+        node_gpus=deployment.pool.shape.gpus,
+    )
+    problems += memory_problems(where, fit)
+    problems += sharing_problems(deployment.pool, arguments, deployment.path, deployment.subject)
+    found.problems += problems
+    found.notices += memory_remarks(where, fit)
+    weights = entry.weight_bytes or round(
+        (fit.weights_gib or 0) * 2**30 * arguments.parallelism.gpus
+    )
+    startup = startup_seconds(weights, contract)
+    wait = startup * deployment.replicas_max + _AWAIT_MARGIN_SEC
+    return PlannedModel(
+        entry=entry,
+        region=deployment.region,
+        pool=deployment.pool,
+        serving=deployment.settings.serving,
+        replicas_min=deployment.replicas_min,
+        replicas_max=deployment.replicas_max,
+        autoscaled=deployment.settings.autoscaling is not None,
+        contract=contract,
+        arguments=arguments,
+        command=command,
+        resources=pod_resources(deployment.pool.shape, arguments.parallelism.gpus),
+        weight_bytes=weights,
+        startup_sec=startup,
+        rollout_sec=min(wait, deployment.rollout_max_sec or wait),
+        budget=fit,
+    )
+
+
+def _engine(deployment: Deployment, entry: ModelEntry, catalogue: Catalogue) -> EngineContract:
+    """Return the engine's contract, its image as it is pulled here."""
+    contract = catalogue.engines[entry.engine]
+    image = mirrored_image(contract.image, deployment.registry)
+    return contract.model_copy(update={"image": image})

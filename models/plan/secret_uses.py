@@ -1,0 +1,205 @@
+"""The Secrets that a region needs, one row each.
+
+A new user of a secret is a row here: what it is called, which properties it has, which Secret is
+made of them, and when a region needs it.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from models.core.names import (
+    AUTHORITY,
+    GATEWAY_NAMESPACE,
+    GATEWAY_TLS_SECRET,
+    MODELS_NAMESPACE,
+    OBJECT_STORE_SECRET,
+    OBJECTS_NAMESPACE,
+    TENANT_CONFIG_SECRET,
+)
+from models.core.problems import Problem
+from models.settings.certificates import Issuer
+from models.settings.eks import EksCluster
+from models.settings.options import Gateway
+from models.settings.regions import Credentials, ObjectStoreKind, Region
+from models.settings.secrets import SecretKey, SecretsKind, SecretUse, remote_name
+
+_KEY_PAIR: Final = (
+    SecretKey(key="tls.crt", property="tls.crt"),
+    SecretKey(key="tls.key", property="tls.key"),
+)
+_ACCESS: Final = ("access_key_id", "secret_access_key")
+_TLS: Final = "kubernetes.io/tls"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    """What a row is asked for: one region of a stack."""
+
+    region: Region
+    gateway: Gateway
+    environment: str
+
+    def remote(self, name: str) -> str:
+        """Return where the region's source keeps a secret."""
+        return remote_name(self.region.secrets, name, self.environment, self.region.name)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Row:
+    needed: Callable[[Region], bool]
+    use: Callable[[_Asked], SecretUse]
+
+
+def _object_store(asked: _Asked) -> SecretUse:
+    """Keys by which seeding Jobs read the object store."""
+    return SecretUse(
+        name="object-store",
+        remote=asked.remote("object-store"),
+        properties=_ACCESS,
+        namespace=MODELS_NAMESPACE,
+        secret=OBJECT_STORE_SECRET,
+        keys=(
+            SecretKey(key="AWS_ACCESS_KEY_ID", property="access_key_id"),
+            SecretKey(key="AWS_SECRET_ACCESS_KEY", property="secret_access_key"),
+        ),
+    )
+
+
+def _tenant(asked: _Asked) -> SecretUse:
+    """The file that a MinIO tenant reads its root keys from: those of the object store."""
+    return SecretUse(
+        name="object-store",
+        remote=asked.remote("object-store"),
+        properties=_ACCESS,
+        namespace=OBJECTS_NAMESPACE,
+        secret=TENANT_CONFIG_SECRET,
+        keys=(
+            SecretKey(
+                key="config.env",
+                text='export MINIO_ROOT_USER="{access_key_id}"\n'
+                'export MINIO_ROOT_PASSWORD="{secret_access_key}"\n',
+            ),
+        ),
+    )
+
+
+def _gateway_certificate(asked: _Asked) -> SecretUse:
+    """Certificate chain and key of the gateway's listener."""
+    return SecretUse(
+        name="gateway-tls",
+        remote=asked.remote("gateway-tls"),
+        properties=("tls.crt", "tls.key"),
+        namespace=GATEWAY_NAMESPACE,
+        secret=asked.gateway.tls_secret or GATEWAY_TLS_SECRET,
+        keys=_KEY_PAIR,
+        type=_TLS,
+    )
+
+
+def _authority(asked: _Asked) -> SecretUse:
+    """Certificate and key of the private authority, where cert-manager looks for them."""
+    return SecretUse(
+        name="certificate-authority",
+        remote=asked.remote("certificate-authority"),
+        properties=("tls.crt", "tls.key"),
+        namespace=asked.region.certificates.namespace,
+        secret=AUTHORITY,
+        keys=_KEY_PAIR,
+        type=_TLS,
+    )
+
+
+_ROWS: Final[tuple[_Row, ...]] = (
+    _Row(
+        needed=lambda region: region.storage.objects.credentials is Credentials.SECRET_STORE,
+        use=_object_store,
+    ),
+    _Row(
+        needed=lambda region: (
+            region.storage.objects.kind is ObjectStoreKind.MINIO
+            and region.storage.objects.credentials is Credentials.SECRET_STORE
+        ),
+        use=_tenant,
+    ),
+    _Row(
+        needed=lambda region: region.certificates.issuer is Issuer.SECRET_STORE,
+        use=_gateway_certificate,
+    ),
+    _Row(
+        needed=lambda region: region.certificates.issuer is Issuer.PRIVATE_CA,
+        use=_authority,
+    ),
+)
+
+
+def secret_uses(region: Region, gateway: Gateway, environment: str) -> tuple[SecretUse, ...]:
+    """Return the Secrets that the region takes from its source, whatever the source is."""
+    asked = _Asked(region=region, gateway=gateway, environment=environment)
+    return tuple(row.use(asked) for row in _ROWS if row.needed(region))
+
+
+def region_gateway(region: Region, gateway: Gateway) -> Gateway:
+    """Return the gateway's options for a region: with the Secret of the certificate it gets."""
+    if region.certificates.issuer is Issuer.NONE or gateway.tls_secret is not None:
+        return gateway
+    return gateway.model_copy(update={"tls_secret": GATEWAY_TLS_SECRET})
+
+
+def secret_problems(region: Region, path: str, gateway: Gateway) -> list[Problem]:
+    """Return what does not fit between a region's cluster, its secrets and its certificate."""
+    eks = region.cluster if isinstance(region.cluster, EksCluster) else None
+    return [
+        *_source_problems(region, path, eks),
+        *_name_problems(region, path, gateway),
+        *_acme_problems(region, path, eks),
+    ]
+
+
+def _source_problems(region: Region, path: str, eks: EksCluster | None) -> Iterator[Problem]:
+    source = region.secrets
+    if source.kind is SecretsKind.AWS and eks is None and source.aws_region is None:
+        yield Problem(
+            path=f"{path}.secrets.aws_region",
+            message="a cluster outside AWS does not say in which AWS region its secrets are",
+            mend="add aws_region, such as us-east-1, and give the External Secrets controller "
+            "credentials for it (docs/secrets.md)",
+        )
+    if region.storage.objects.credentials is Credentials.SECRET_STORE and not source.is_store:
+        yield Problem(
+            path=f"{path}.storage.objects.credentials",
+            message="the region has no store of secrets to take the object store's keys from",
+            value=repr(Credentials.SECRET_STORE.value),
+            allowed=f"{Credentials.CONFIG.value}, {Credentials.POD_IDENTITY.value}",
+            mend=f"set {path}.secrets.kind to aws-secrets-manager or kubernetes",
+        )
+
+
+def _name_problems(region: Region, path: str, gateway: Gateway) -> Iterator[Problem]:
+    issuer = region.certificates.issuer
+    if issuer is not Issuer.NONE and gateway.hostname is None:
+        yield Problem(
+            path="gateway.hostname",
+            message=f"a certificate is for a name, and {path}.certificates asks for one (issuer "
+            f"{issuer.value!r})",
+            mend="set gateway.hostname to the name that clients use",
+        )
+
+
+def _acme_problems(region: Region, path: str, eks: EksCluster | None) -> Iterator[Problem]:
+    if region.certificates.issuer is not Issuer.ACME:
+        return
+    if eks is None:
+        yield Problem(
+            path=f"{path}.certificates.issuer",
+            message="ACME proves a name in Route 53, for which only EKS regions get rights",
+            value=repr(Issuer.ACME.value),
+            allowed="ca, private-ca, secret-store, none",
+            mend="use private-ca, or secret-store with a certificate made elsewhere",
+        )
+    elif region.certificates.hosted_zone_id is None and eks.zone_id is None:
+        yield Problem(
+            path=f"{path}.certificates.hosted_zone_id",
+            message="ACME proves a name by a record in its Route 53 zone, which is not given",
+            mend="add hosted_zone_id here, or zone_id to the cluster",
+        )

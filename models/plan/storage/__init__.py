@@ -1,0 +1,1 @@
+"""A region's storage, resolved and proven."""

@@ -1,0 +1,1 @@
+"""The plan in the form that policies and clients read."""

@@ -1,0 +1,1 @@
+"""Choosing how a model is served: format, split, arguments, caches."""

@@ -1,0 +1,80 @@
+"""Arguments that follow from a model's family and a card's kernels: paging, attention backend."""
+
+from typing import Final
+
+from models.architecture import CacheKind, Family
+from models.memory.terms.pages import base_block
+from models.serving.reasons import Reasons, Wanted
+
+_TRITON_BELOW: Final = (8, 0)
+"""Cards before Ampere lack the default attention kernels."""
+
+_LATENT: Final = frozenset({CacheKind.MLA, CacheKind.MLA_SLIDING})
+
+
+def attention_backend(wanted: Wanted, log: Reasons) -> str | None:
+    """Return the backend for cards that the default kernels do not run on."""
+    option = "--attention-backend"
+    if wanted.architecture.family is Family.SSM:
+        log.because(option, "left out: the model has no attention layers")
+        return None
+    if wanted.accelerator.capability >= _TRITON_BELOW:
+        log.because(option, f"left out: the engine's own choice runs on {wanted.card}")
+        return None
+    latent = any(cache.kind in _LATENT for cache in wanted.architecture.caches)
+    kernels = "MLA kernels" if latent else "attention kernels"
+    log.because(option, f"the default {kernels} need 8.0 and this is {wanted.card}")
+    return "TRITON_MLA" if latent else "TRITON_ATTN"
+
+
+def paging(wanted: Wanted, cache_dtype: str, log: Reasons) -> tuple[bool | None, int | None]:
+    """Return prefix caching and block size; None where the family decides that neither applies.
+
+    Recurrent states are not paged: a pure SSM takes neither, and a hybrid's block size follows
+    from its state's size, so the engine is left to align it.
+    """
+    overrides, profile, family = wanted.overrides, wanted.profile, wanted.architecture.family
+    caching, blocks = "--enable-prefix-caching", "--block-size"
+    asked = overrides.enable_prefix_caching
+    if family not in (Family.SSM, Family.HYBRID):
+        on = profile.enable_prefix_caching if asked is None else asked
+        what = "requests that begin alike share KV blocks" if on else "no blocks are shared"
+        log.taken(caching, "enable_prefix_caching", asked=asked is not None, what=what)
+        return on, _block_size(wanted, cache_dtype, log)
+    if overrides.block_size is not None:
+        log.not_for_family("block_size", overrides.block_size)
+    if family is Family.SSM:
+        if asked:
+            log.not_for_family("enable_prefix_caching", value=True)
+        log.because(caching, "left out: a recurrent state holds no tokens that could be shared")
+        log.because(blocks, "left out: a state of fixed size is not paged")
+        return None, None
+    log.because(blocks, "left out: the engine aligns blocks with the size of the state")
+    if asked:
+        text = "prefix caching of a hybrid model hits whole state blocks only: measure its hit rate"
+        log.departs(caching, text, "warning")
+    else:
+        kept = "left out, so the engine decides" if asked is None else "asked for: off"
+        log.because(caching, f"{kept}; a hybrid model hits whole state blocks only")
+    return asked, None
+
+
+def _block_size(wanted: Wanted, cache_dtype: str, log: Reasons) -> int | None:
+    """Return the tokens per block; None where the card's kernels for this model fix another size.
+
+    A size that is given keeps the engine from kernels that want another (FlashMLA takes 64 only).
+    """
+    asked, option = wanted.overrides.block_size, "--block-size"
+    size = asked or wanted.profile.block_size
+    own = base_block(wanted.architecture, wanted.accelerator.capability, cache_dtype)
+    what = "tokens of a KV block, the unit of sharing"
+    if size % own == 0:
+        log.taken(option, "block_size", asked=asked is not None, what=what)
+        return size
+    if asked is None:
+        text = f"left out: this model's kernels on {wanted.card} take blocks of {own} tokens"
+        log.because(option, text)
+        return None
+    text = f"block_size {asked}: this model's best kernels on {wanted.card} take blocks of {own}"
+    log.departs(option, text, "warning")
+    return asked

@@ -1,0 +1,96 @@
+"""What engine arguments are chosen from, and why each has its value."""
+
+from typing import Literal
+
+from models.architecture import Architecture
+from models.core.base import Model
+from models.core.notices import Notice
+from models.core.problems import Problem, shown
+from models.engine.arguments import (
+    PROFILES,
+    EngineOverrides,
+    EngineProfile,
+    Environment,
+    Parallelism,
+)
+from models.facts.accelerators import Accelerator
+from models.facts.catalogue import ModelEntry
+from models.facts.contract import EngineContract
+
+
+class Reason(Model):
+    """Why an option has its value or, where the command line lacks it, why it is left out."""
+
+    option: str
+    why: str
+
+
+class Wanted(Model):
+    """What arguments are resolved from; `path` is where the settings of the model stand.
+
+    `quantization` is set only where the checkpoint's own configuration does not say its method.
+    `spread` says why the replica takes the GPUs it takes.
+    """
+
+    environment: Environment
+    entry: ModelEntry
+    architecture: Architecture
+    accelerator: Accelerator
+    contract: EngineContract
+    parallelism: Parallelism
+    overrides: EngineOverrides
+    path: str
+    quantization: str | None = None
+    spread: str = "as the deployment's parallelism says"
+
+    @property
+    def profile(self) -> EngineProfile:
+        """The environment's defaults."""
+        return PROFILES[self.environment]
+
+    @property
+    def card(self) -> str:
+        """The card as messages name it."""
+        card = self.accelerator
+        return f"{card.name} (compute capability {card.compute_capability})"
+
+
+class Reasons:
+    """What is said while choosing: notices, problems, and the reason of each argument."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        """Choose from `wanted`."""
+        self._wanted = wanted
+        self.notices: list[Notice] = []
+        self.problems: list[Problem] = []
+        self.reasons: list[Reason] = []
+
+    def because(self, option: str, why: str) -> None:
+        """Give the reason of one option."""
+        self.reasons.append(Reason(option=option, why=why))
+
+    def departs(self, option: str, text: str, level: Literal["info", "warning"] = "info") -> None:
+        """Note a departure from the profile, which is the argument's reason too."""
+        self.because(option, text)
+        self.notices.append(Notice(path=self._wanted.path, message=text, level=level))
+
+    def taken(self, option: str, key: str, *, asked: bool, what: str) -> None:
+        """Note that a value was asked for, or is the profile's."""
+        source = f"asked for ({self._wanted.path}.engine.{key})"
+        profile = f"the {self._wanted.environment.value} profile"
+        self.because(option, f"{source if asked else profile}: {what}")
+
+    def refuse(
+        self, key: str, message: str, value: object, mend: str, allowed: str | None = None
+    ) -> None:
+        """Note that what was asked for cannot be had."""
+        path = f"{self._wanted.path}.engine.{key}"
+        self.problems.append(
+            Problem(path=path, message=message, value=shown(value), allowed=allowed, mend=mend)
+        )
+
+    def not_for_family(self, key: str, value: object) -> None:
+        """Note that a setting has no meaning for the family."""
+        family, name = self._wanted.architecture.family.value, self._wanted.entry.name
+        message = f"{key} does not apply to a model of the {family} family ({name})"
+        self.refuse(key, message, value, f"leave {key} out")

@@ -1,0 +1,253 @@
+"""Selecting an engine's arguments for a model: family, format, parallelism, cache strategy.
+
+Arguments come from `models/serving/chosen_arguments.py`, which the plan uses too. What this adds is
+for a person who has a model and asks how to serve it: legal tensor parallel sizes, the fewest GPUs
+that hold it, and the reason of every argument. Pure: the caller has read the model's files.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from models.architecture import Architecture
+from models.core.base import GIB, Model
+from models.core.problems import Problem
+from models.engine.arguments import (
+    EngineOverrides,
+    Environment,
+    Parallelism,
+    command_line,
+    option_of,
+    problems_of,
+)
+from models.facts.accelerators import Accelerator
+from models.facts.catalogue import ModelEntry
+from models.facts.contract import EngineContract
+from models.facts.golden import ModelGoldens
+from models.memory import Budget, BudgetRequest, Verdict, budget
+from models.memory.terms.weights import Rank, weight_bytes
+from models.serving.caching import CacheStrategy, cache_strategy
+from models.serving.chosen_arguments import POSITIONAL, Choice, choose
+from models.serving.formats import FoundFormat
+from models.serving.reasons import Wanted
+from models.serving.splits import legal_tensor_parallel, node_gpus
+
+_BYTES: Final = frozenset({"no-memory", "mamba-blocks", "cuda-graphs", "one-request"})
+"""Rules that more GPUs may mend."""
+
+_SMALLEST: Final = "the least GPU memory of a machine in the catalogue that holds it"
+
+
+class Subject(Model):
+    """The model that arguments are wanted for: its catalogue entry or a draft of one.
+
+    `weights` is the directory that the engine is to read where it is not the catalogue's. `goldens`
+    are what the engine's own code said of a catalogue model.
+    """
+
+    entry: ModelEntry
+    architecture: Architecture
+    format: FoundFormat
+    weights: str | None = None
+    goldens: ModelGoldens | None = None
+
+
+class Argument(Model):
+    """One option: `value` as on the command line (None: a switch), and why it is passed or not."""
+
+    option: str
+    value: str | None
+    passed: bool
+    why: str
+
+
+class Selection(Model):
+    """The arguments of one model on one card in one environment, and whether it fits so."""
+
+    environment: Environment
+    gpu: str
+    gpus: int
+    tensor_parallel: int
+    legal_tensor_parallel: tuple[int, ...]
+    command: tuple[str, ...]
+    arguments: tuple[Argument, ...]
+    cache: CacheStrategy
+    verdict: Verdict
+    rules: tuple[str, ...]
+    reasons: tuple[str, ...]
+    remedies: tuple[str, ...]
+    problems: tuple[str, ...]
+    notices: tuple[str, ...]
+
+    @property
+    def good(self) -> bool:
+        """Whether the engine would start and serve with these arguments."""
+        return self.verdict is Verdict.FITS and not self.problems
+
+
+def select(
+    subject: Subject,
+    environment: Environment,
+    accelerator: Accelerator,
+    contract: EngineContract,
+    overrides: EngineOverrides | None = None,
+    tensor: int | None = None,
+) -> Selection:
+    """Return the arguments on one card; without `tensor`, over the fewest GPUs that hold it."""
+    legal = legal_tensor_parallel(subject.architecture, accelerator, contract)
+    sizes = legal or (1,)
+    if tensor is not None:
+        sizes = (tensor,)
+    why = "asked for"
+    if tensor is None:
+        why = f"the fewest GPUs that hold it, of at most {node_gpus(accelerator)} on a node"
+    found: list[Selection] = []
+    for size in sizes:
+        wanted = _wanted(subject, environment, accelerator, contract, overrides, size, why)
+        found.append(_tried(wanted, subject, legal))
+        if found[-1].verdict is Verdict.FITS or not _BYTES.issuperset(found[-1].rules):
+            break
+    return found[-1]
+
+
+def smallest(
+    subject: Subject,
+    environment: Environment,
+    cards: Iterable[Accelerator],
+    contract: EngineContract,
+    overrides: EngineOverrides | None = None,
+) -> Selection:
+    """Return the arguments on the least GPU memory that holds the model, of machines in the cloud.
+
+    Where none does, those on the largest that was tried.
+    """
+    found = subject.architecture
+    least = weight_bytes(found, Rank(), "new").raw / GIB
+    rented = [card for card in cards if card.instance_types]
+    pairs = sorted(
+        (card.memory_gib * size, size, card.name, card)
+        for card in rented
+        for size in legal_tensor_parallel(found, card, contract)
+    )
+    last = None
+    for total, size, _, card in pairs:
+        if total < least and total < pairs[-1][0]:
+            continue
+        wanted = _wanted(subject, environment, card, contract, overrides, size, _SMALLEST)
+        last = _tried(wanted, subject, legal_tensor_parallel(found, card, contract))
+        if last.good:
+            break
+    if last is None:
+        message = "the catalogue has no card with an instance type that the model can be split over"
+        raise ValueError(message)
+    return last
+
+
+def _wanted(
+    subject: Subject,
+    environment: Environment,
+    accelerator: Accelerator,
+    contract: EngineContract,
+    overrides: EngineOverrides | None,
+    size: int,
+    why: str,
+) -> Wanted:
+    return Wanted(
+        environment=environment,
+        entry=subject.entry,
+        architecture=subject.architecture,
+        accelerator=accelerator,
+        contract=contract,
+        parallelism=Parallelism(tensor=size),
+        overrides=overrides or EngineOverrides(),
+        path="select",
+        quantization=subject.format.quantization,
+        spread=why,
+    )
+
+
+def _tried(wanted: Wanted, subject: Subject, legal: tuple[int, ...]) -> Selection:
+    choice, problems = choose(wanted)
+    if subject.weights is not None:
+        choice = _from(choice, subject.weights)
+    arguments = choice.arguments
+    command = command_line(arguments, wanted.contract)
+    problems += problems_of(command, wanted.contract, "select")
+    problems += _parallel_problems(wanted, legal)
+    request = BudgetRequest.of(
+        wanted.architecture,
+        wanted.accelerator,
+        wanted.contract,
+        arguments,
+        goldens=subject.goldens,
+    )
+    fit = budget(request)
+    warnings = tuple(notice.message for notice in choice.notices) + subject.format.warnings
+    return Selection(
+        environment=wanted.environment,
+        gpu=wanted.accelerator.name,
+        gpus=arguments.parallelism.gpus,
+        tensor_parallel=arguments.parallelism.tensor,
+        legal_tensor_parallel=legal,
+        command=command,
+        arguments=tuple(_explained(command, choice)),
+        cache=cache_strategy(wanted.architecture, arguments),
+        verdict=fit.verdict,
+        rules=fit.rules,
+        reasons=fit.reasons,
+        remedies=_remedies(fit, wanted),
+        problems=tuple(str(problem) for problem in problems),
+        notices=warnings,
+    )
+
+
+def _from(choice: Choice, weights: str) -> Choice:
+    """Return the choice with the weights read from a given directory."""
+    reasons = tuple(
+        reason.model_copy(update={"why": "the directory that was given"})
+        if reason.option == POSITIONAL
+        else reason
+        for reason in choice.reasons
+    )
+    arguments = choice.arguments.model_copy(update={"model_path": weights})
+    return choice.model_copy(update={"arguments": arguments, "reasons": reasons})
+
+
+def _parallel_problems(wanted: Wanted, legal: tuple[int, ...]) -> list[Problem]:
+    size = wanted.parallelism.tensor
+    if size in legal:
+        return []
+    return [
+        Problem(
+            path="select.tp",
+            message=f"{wanted.entry.name} cannot be split over {size} GPUs of a node of this card",
+            value=str(size),
+            allowed=", ".join(map(str, legal)) or "none",
+            mend="choose one of these, or pipeline parallelism",
+        )
+    ]
+
+
+def _remedies(fit: Budget, wanted: Wanted) -> tuple[str, ...]:
+    """Return the remedies that one node of the card can hold."""
+    node = node_gpus(wanted.accelerator)
+    return tuple(
+        remedy.text
+        for remedy in fit.remedies
+        if int(remedy.settings.get("tensor_parallel_size", 1)) <= node
+    )
+
+
+def _explained(command: Iterable[str], choice: Choice) -> Iterator[Argument]:
+    """Yield every word of the command line with its reason, then what is left out and why."""
+    why: Mapping[str, str] = {reason.option: reason.why for reason in choice.reasons}
+    passed: set[str] = set()
+    for word in command:
+        option = option_of(word) if word.startswith("-") else POSITIONAL
+        main = option.replace("--no-enable-", "--enable-")
+        passed.add(main)
+        value = word if option == POSITIONAL else word.partition("=")[2] or None
+        yield Argument(option=option, value=value, passed=True, why=why.get(main, "asked for"))
+    for reason in choice.reasons:
+        if reason.option not in passed and reason.why.startswith("left out"):
+            text = reason.why.removeprefix("left out").lstrip(":, ")
+            yield Argument(option=reason.option, value=None, passed=False, why=text)

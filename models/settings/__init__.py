@@ -1,0 +1,1 @@
+"""What a stack is told: frozen, strict types of its settings."""

@@ -1,0 +1,56 @@
+"""Recorded exceptions: a rule that does not hold for one object, for a reason, until a date.
+
+An exception is a fact of the stack's settings, shown in every preview; an expired one is refused.
+"""
+
+import datetime
+from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import Field
+
+from models.core.base import Model
+from models.core.problems import Problem
+
+
+class RecordedException(Model):
+    """One exception. `owner` is a role, never a person; `expires` is the last day it holds.
+
+    `object` is what the rule's message names: "Kind/namespace/name", or for the plan's own proofs
+    "region/model" or "region/pool".
+    """
+
+    rule: Annotated[str, Field(min_length=1)]
+    object: Annotated[str, Field(min_length=1)]
+    reason: Annotated[str, Field(min_length=10)]
+    owner: Annotated[str, Field(min_length=1)]
+    expires: datetime.date
+
+
+def expired(
+    exceptions: Iterable[RecordedException], today: datetime.date, path: str
+) -> list[Problem]:
+    """Return a problem for every exception whose last day has passed."""
+    return [
+        Problem(
+            path=f"{path}[{index}]",
+            message=f"the exception of rule {exception.rule} for {exception.object} has expired",
+            value=exception.expires.isoformat(),
+            mend="mend what it excuses and remove it, or record a new reason and date",
+        )
+        for index, exception in enumerate(exceptions)
+        if exception.expires < today
+    ]
+
+
+def excused(
+    problems: Iterable[Problem], exceptions: Iterable[RecordedException], today: datetime.date
+) -> tuple[list[Problem], list[Problem]]:
+    """Split problems into those that stand and those that a valid exception excuses."""
+    valid = {(each.rule, each.object) for each in exceptions if each.expires >= today}
+    standing: list[Problem] = []
+    excused_ones: list[Problem] = []
+    for problem in problems:
+        known = (problem.rule, problem.object) in valid
+        (excused_ones if known else standing).append(problem)
+    return standing, excused_ones

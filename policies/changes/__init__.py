@@ -1,0 +1,1 @@
+"""What a change would replace or lose, from a preview's JSON."""

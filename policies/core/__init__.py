@@ -1,0 +1,1 @@
+"""What every rule stands on: findings, unknown values, context, the rule itself."""

@@ -1,0 +1,130 @@
+"""What rules know of the world: the catalogue and the tables of names, read once when first asked.
+
+Only rules that need it pay for it; a pack without engines never reads the catalogue.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from pydantic import JsonValue
+
+from catalog.loader import load
+from models.core.problems import ProblemsError
+from models.facts.catalogue import Catalogue, plain_name
+from models.facts.contract import EngineContract
+
+if TYPE_CHECKING:
+    from models.architecture import Architecture
+    from models.architecture.config.names import ModelNames
+    from models.cases.cards import CardNames
+    from models.facts.golden import ModelGoldens
+
+
+@functools.cache
+def catalogue() -> Catalogue:
+    """Return the whole catalogue. Raises `ProblemsError` where it cannot be read."""
+    return load()
+
+
+def chart_values() -> Mapping[str, str]:
+    """Return upstream's default values of charts as text, by upstream's name, where at hand."""
+    from catalog.readers.chart_values import shared_values
+
+    return shared_values()
+
+
+def engines() -> Mapping[str, EngineContract]:
+    """Return the engine contracts by release, oldest first."""
+    return catalogue().engines
+
+
+def newest() -> EngineContract:
+    """Return the newest release's contract."""
+    found = engines()
+    return found[max(found, key=numbers)]
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return a version's numbers, fit for comparison."""
+    return tuple(int(part) for part in version.split("."))
+
+
+def by_digest(digest: str | None) -> EngineContract | None:
+    """Return the contract whose image has that digest, or None."""
+    if digest is None:
+        return None
+    return next((each for each in engines().values() if each.image.digest == digest), None)
+
+
+_SAME_SHAPE: Final = {
+    "meta-llama/Meta-Llama-3.1-8B": "llama31-8b-instruct",
+    "meta-llama/Meta-Llama-3.1-70B": "llama33-70b-instruct",
+}
+"""Base models that the alias table refers to, by a catalogue model of the same shape."""
+
+
+@functools.cache
+def names() -> "ModelNames":
+    """Return the alias table over the catalogue's configurations."""
+    from catalog.readers.names import model_names
+
+    models = catalogue().models
+    given = {model.entry.repository: model.config for model in models.values()}
+    given |= {base: models[name].config for base, name in _SAME_SHAPE.items() if name in models}
+    return model_names(given)
+
+
+@functools.cache
+def cards() -> "CardNames":
+    """Return the known GPUs by all their names."""
+    from catalog.readers.names import other_gpus
+    from models.cases.cards import CardNames
+
+    return CardNames(catalogue().accelerators, other_gpus())
+
+
+@functools.cache
+def configuration(name: str) -> Mapping[str, JsonValue] | None:
+    """Return the configuration of a model by its exact name, catalogue or hub, or None."""
+    wanted = plain_name(name)
+    for model in catalogue().models.values():
+        if wanted in (plain_name(model.entry.name), plain_name(model.entry.repository)):
+            return model.config
+    return names().exactly(name)
+
+
+@functools.cache
+def shape(name: str) -> "Architecture | None":
+    """Return the architecture of a model by its exact name, or None where it is not known."""
+    from models.architecture import architecture
+
+    config = configuration(name)
+    if config is None:
+        return None
+    try:
+        return architecture(config)
+    except ProblemsError:
+        return None
+
+
+@functools.cache
+def goldens(name: str, release: str) -> "ModelGoldens | None":
+    """Return what a release's own code said of a catalogue model, by its exact name, or None."""
+    wanted = plain_name(name)
+    for model in catalogue().models.values():
+        if wanted in (plain_name(model.entry.name), plain_name(model.entry.repository)):
+            return catalogue().goldens_of(model, release)
+    return None
+
+
+@functools.cache
+def weights_gib(name: str) -> float | None:
+    """Return what a model's weights take in all, GiB; None where the model is not known."""
+    from models.core.base import GIB
+    from models.memory.terms.weights import Rank, weight_bytes
+
+    found = shape(name)
+    if found is None or found.incomplete:
+        return None
+    return weight_bytes(found, Rank(), "new").raw / GIB

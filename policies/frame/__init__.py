@@ -1,0 +1,1 @@
+"""The frame that runs rules: registry, pack, evaluation, agreements."""

@@ -1,0 +1,1 @@
+"""AWS: data, identity, machines, networks, pools, trust."""

@@ -1,0 +1,1 @@
+"""Engines: flags, metrics, memory, parallelism, families."""

@@ -1,0 +1,94 @@
+"""Models that the catalogue admits: in the plan, and where a pod names one."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from models.core.problems import Problem
+from models.facts.catalogue import Catalogue, CatalogueModel, plain_name
+from models.serving.admission import entry_problems, status_problems
+from policies.core import knowledge
+from policies.core.context import Context, is_house
+from policies.core.finding import Breach, Severity
+from policies.core.rule import Weight, rule
+from policies.views.engine.release import VERSION_ANNOTATION
+from policies.views.engine.replica import MODEL_ANNOTATION
+from policies.views.kubernetes.workload import Pod
+from policies.views.plan import PlanView
+
+_PROD: Final = "prod"
+_REVISION_ANNOTATION: Final = "triplane.dev/model-revision"
+
+
+def entry_of(name: str, catalogue: Catalogue) -> CatalogueModel | None:
+    """Return the entry of a model by the catalogue's name or the hub's."""
+    wanted = plain_name(name)
+    for model in catalogue.models.values():
+        if wanted in (plain_name(model.entry.name), plain_name(model.entry.repository)):
+            return model
+    return None
+
+
+def problems_of(model: CatalogueModel, environment: str, path: str, subject: str) -> list[Problem]:
+    """Return everything that stands against an entry in an environment."""
+    prod = environment == _PROD
+    return [
+        *status_problems(model.entry, prod=prod, path=path, subject=subject),
+        *entry_problems(model, path=path, subject=subject),
+    ]
+
+
+@rule(
+    "plan-status",
+    "Every model is one that the catalogue admits in this environment.",
+    remedy="add or mend the catalogue entry: status, revision, licence, owner, config",
+    weight=Weight.CRITICAL,
+    tags=("plan", "catalogue"),
+)
+def status(plan: PlanView, context: Context) -> Iterator[Breach]:
+    """The old registry check: an entry that is there, whole, and not staged in prod."""
+    environment = plan.body["environment"].text() or ""
+    for model in plan.models():
+        target = f"{model['region'].text()}/{model['name'].text()}"
+        name = model["id"].text() or ""
+        found = entry_of(name, knowledge.catalogue())
+        if found is None:
+            message = f"the catalogue has no entry of {name!r}"
+            yield Breach(model["id"].path, message, target=target)
+            continue
+        for problem in problems_of(found, environment, model.path, target):
+            said = f" ({problem.value})" if problem.value else ""
+            yield Breach(
+                problem.path, f"{problem.message}{said}", remedy=problem.mend, target=target
+            )
+
+
+@rule(
+    "k8s-pod-run-admitted-model",
+    "Every engine of this project runs a model that the catalogue admits.",
+    remedy=f"correct the annotations {MODEL_ANNOTATION} and {_REVISION_ANNOTATION}, or the "
+    "catalogue entry",
+    weight=Weight.CRITICAL,
+    tags=("catalogue",),
+    house=True,
+)
+def run_admitted_model(pod: Pod, context: Context) -> Iterator[Breach]:
+    """What a hand-written engine says of itself, against the catalogue's entry."""
+    annotations = pod.annotations()
+    name = annotations.get(MODEL_ANNOTATION)
+    if name is None or not is_house(pod.namespace) or not pod.runs_engine:
+        return
+    path = f"{pod.found.metadata.path}.annotations"
+    found = entry_of(name, knowledge.catalogue())
+    if found is None:
+        yield Breach(path, f"the catalogue has no entry of {name!r}")
+        return
+    for problem in problems_of(found, context.environment, path, pod.label):
+        yield Breach(path, f"{name}: {problem.message}", remedy=problem.mend)
+    revision = annotations.get(_REVISION_ANNOTATION)
+    if revision is not None and revision != found.entry.revision:
+        message = f"{name} is at {found.entry.revision} in the catalogue, here at {revision}"
+        yield Breach(path, message)
+    engine = annotations.get(VERSION_ANNOTATION)
+    if engine is not None and engine != found.entry.engine:
+        message = f"{name} is proved for vLLM {found.entry.engine}, this is {engine}"
+        yield Breach(path, message, Severity.WARNING)

@@ -1,0 +1,49 @@
+"""Options that a model's family decides: recurrent states are no pages of tokens."""
+
+from collections.abc import Iterator
+
+from policies.core import knowledge
+from policies.core.context import Context
+from policies.core.finding import Breach, Severity
+from policies.core.rule import Weight, rule
+from policies.views.engine.container import invocation
+from policies.views.engine.replica import replica
+from policies.views.kubernetes.workload import Container
+
+
+@rule(
+    "k8s-container-suit-family",
+    "Every engine's options suit its model's family.",
+    remedy="leave the option out",
+    weight=Weight.HIGH,
+    tags=("engine",),
+    fragments=True,
+)
+def suit_family(container: Container, context: Context) -> Iterator[Breach]:
+    """VLLM-07, LMC-07: recurrent states are neither paged nor shared by prefix."""
+    found = None if container.inherits else invocation(container, context)
+    if found is None:
+        return
+    asked = replica(found, context)
+    model = None if asked.model is None else knowledge.shape(asked.model)
+    if model is None or not any(cache.kind.is_state for cache in model.caches):
+        return
+    only = all(cache.kind.is_state for cache in model.caches)
+    severity = Severity.ERROR if only and asked.sure else Severity.WARNING
+    kind = "keeps recurrent states only" if only else "keeps recurrent states in some layers"
+    caching = asked.line.last("--enable-prefix-caching")
+    if caching is not None and not caching.negated:
+        message = f"{asked.model} {kind}: prefix caching finds whole states only, if it starts"
+        yield Breach(found.path(caching.at), message, severity)
+    size = asked.line.last("--block-size")
+    if size is not None:
+        message = f"{asked.model} {kind}: the engine sizes blocks by the state itself"
+        yield Breach(found.path(size.at), message, severity)
+    transfer = asked.line.last("--kv-transfer-config")
+    if transfer is not None and "LMCacheConnectorV1" in (transfer.value or ""):
+        yield Breach(
+            found.path(transfer.at),
+            f"{asked.model} {kind}: the in-process LMCache connector refuses it",
+            Severity.ERROR if asked.sure else Severity.WARNING,
+            remedy="use LMCacheMPConnector (LMCache 0.4.7 or newer), or no connector",
+        )

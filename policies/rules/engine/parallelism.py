@@ -1,0 +1,240 @@
+"""How an engine is spread over GPUs: what its pod gets, and what its model's shapes allow."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from policies.core import knowledge
+from policies.core.context import Context, is_house
+from policies.core.finding import Breach, Severity
+from policies.core.rule import Weight, rule
+from policies.views.engine.container import Invocation, invocation, variables
+from policies.views.engine.replica import Replica, arguments, replica
+from policies.views.kubernetes.workload import Container, pods_of
+
+if TYPE_CHECKING:
+    from models.architecture import Architecture
+    from models.memory import Arguments
+
+SHAPE_RULES: Final = frozenset(
+    {"heads", "kv-heads", "quantisation-groups", "positions", "prefix-caching", "block-size"}
+)
+"""Refusals of the memory model that no card decides."""
+
+_PARALLEL: Final = ("heads", "kv-heads", "quantisation-groups", "positions")
+_MIG: Final = re.compile(r"^nvidia\.com/mig-")
+_SEVERAL_NODES: Final = (
+    *("--nnodes", "--node-rank", "--headless", "--data-parallel-hybrid-lb"),
+    *("--data-parallel-address", "--data-parallel-start-rank", "--data-parallel-rank"),
+    *("--data-parallel-external-lb", "--data-parallel-backend", "--master-addr"),
+)
+_LONGER_VARIABLE: Final = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
+
+
+@rule(
+    "k8s-container-match-gpus",
+    "Every engine's ranks are as many as the GPUs of its pod.",
+    remedy="set --tensor-parallel-size x --pipeline-parallel-size x --data-parallel-size to the "
+    "GPUs in limits",
+    weight=Weight.CRITICAL,
+    tags=("parallelism",),
+)
+def match_gpus(container: Container, context: Context) -> Iterator[Breach]:
+    """VLLM-19, GPUO-04: with too few the engine waits for Ray for ever; too many stay idle."""
+    found = _engine(container, context)
+    gpus = container.gpus()
+    if found is None or not found.words or not gpus or container.pod.follows:
+        return
+    asked = replica(found, context)
+    yield from _slices(asked, container)
+    ranks, in_pod = _ranks(asked)
+    group = _group(container)
+    if ranks is None or in_pod is None or group is None:
+        return
+    yield from _node(asked, gpus)
+    several = any(asked.line.last(option) is not None for option in _SEVERAL_NODES)
+    path = container.node["args"].path
+    said = "1 GPU" if gpus == 1 else f"{gpus} GPUs"
+    resources = said if group == 1 else f"{said} in each of {group} pods"
+    there = _in_group(container, gpus, group)
+    if ranks > there and not several and not _may_be_elsewhere(asked, group):
+        yield Breach(
+            path,
+            f"container {container.called} has {_product(asked)} = {_counted(ranks)}, its pod "
+            f"{resources}",
+        )
+    elif in_pod < gpus and ranks < there and not _is_open(found, several=several):
+        own = context.pulumi or is_house(container.pod.namespace)
+        nvidia = all(name.startswith("nvidia.com/") for name in container.accelerators())
+        yield Breach(
+            path,
+            f"container {container.called} has {_product(asked)} = {_counted(ranks)}, its pod "
+            f"{resources}: the others stay idle",
+            Severity.ERROR if own or nvidia else Severity.WARNING,
+        )
+
+
+def _counted(ranks: int) -> str:
+    return "1 rank" if ranks == 1 else f"{ranks} ranks"
+
+
+def _engine(container: Container, context: Context) -> Invocation | None:
+    return None if container.inherits else invocation(container, context)
+
+
+def _ranks(asked: Replica) -> tuple[int | None, int | None]:
+    """Return the ranks of the replica, and those that run in this pod."""
+    tensor, pipeline = (asked.count(f"--{each}-parallel-size") for each in ("tensor", "pipeline"))
+    context = asked.count("--prefill-context-parallel-size")
+    data = asked.count("--data-parallel-size")
+    local = asked.count("--data-parallel-size-local", default=0)
+    if None in (tensor, pipeline, data, local, context):
+        return None, None
+    one = (tensor or 1) * (pipeline or 1) * (context or 1)
+    here = one * (local or data or 1)
+    return (here if local else one * (data or 1)), here
+
+
+def _product(asked: Replica) -> str:
+    parts = [f"tensor {asked.count('--tensor-parallel-size')}"]
+    for name in ("pipeline", "data"):
+        given = asked.line.last(f"--{name}-parallel-size")
+        if given is not None:
+            parts.append(f"{name} {given.value}")
+    return " x ".join(parts)
+
+
+def _group(container: Container) -> int | None:
+    """Return the pods of a replica: more than one in groups; None where that is not known."""
+    manifest = container.pod.manifest
+    template = manifest.spec["leaderWorkerTemplate"]
+    if template.present:
+        return template["size"].integer(1)
+    if manifest.is_kind("InferenceService", "ServingRuntime", "ClusterServingRuntime"):
+        worker = manifest.spec["workerSpec"].present
+        worker = worker or manifest.spec.at("predictor", "workerSpec").present
+        return None if worker else 1
+    known = ("Deployment", "StatefulSet", "DaemonSet", "Pod", "ReplicaSet", "Job", "CronJob")
+    return 1 if manifest.is_kind(*known) else None
+
+
+def _in_group(container: Container, gpus: int, group: int) -> int:
+    """Return the GPUs of all pods of a replica; workers of a group may have others than it."""
+    if group == 1:
+        return gpus
+    workers = [each for each in pods_of(container.pod.manifest) if each.follows]
+    own = sum(each.gpus() for pod in workers[:1] for each in pod.containers())
+    return gpus + (group - 1) * (own if workers else gpus)
+
+
+def _may_be_elsewhere(asked: Replica, group: int) -> bool:
+    """Whether Ray may have GPUs that nothing here shows; a group's cluster is the group itself."""
+    if not _uses_ray(asked):
+        return False
+    return group == 1 or "RAY_ADDRESS" in variables(asked.found.container)
+
+
+def _is_open(found: Invocation, *, several: bool) -> bool:
+    """Whether more ranks may come from elsewhere: unknown words, a file, another program."""
+    line = found.line()
+    return found.open or several or line.last("--config") is not None
+
+
+def _uses_ray(asked: Replica) -> bool:
+    given = asked.line.last("--distributed-executor-backend")
+    backend = given.value if given is not None else None
+    script = " ".join(asked.found.container.words()) if asked.found.shell else ""
+    return backend == "ray" or "ray start" in script or "multi-node" in script
+
+
+def _slices(asked: Replica, container: Container) -> Iterator[Breach]:
+    names = [name for name in container.accelerators() if _MIG.match(name)]
+    tensor = asked.count("--tensor-parallel-size") or 1
+    if names and tensor > 1:
+        yield Breach(
+            container.node["args"].path,
+            f"tensor parallel size {tensor} over slices of a GPU ({names[0]}): a process sees one "
+            "slice only",
+            remedy="set the tensor parallel size to 1, or take whole GPUs",
+        )
+
+
+def _node(asked: Replica, gpus: int) -> Iterator[Breach]:
+    most = asked.place.node_gpus
+    if most is not None and gpus > most:
+        yield Breach(
+            asked.found.container.node["resources"].path,
+            f"the pod takes {gpus} GPUs, {asked.place.said} has {most}: it is never scheduled",
+            remedy="choose a machine type with more GPUs, or fewer ranks",
+        )
+
+
+@rule(
+    "k8s-container-split-evenly",
+    "Every model can be split over as many ranks as its engine has.",
+    remedy="choose a tensor parallel size that divides the model's heads",
+    weight=Weight.CRITICAL,
+    tags=("parallelism",),
+    fragments=True,
+)
+def split_evenly(container: Container, context: Context) -> Iterator[Breach]:
+    """VLLM-01, 02, 03: heads, KV heads and quantisation groups; positions of the model."""
+    found = _engine(container, context)
+    if found is None or container.pod.follows:
+        return
+    asked = replica(found, context)
+    model = None if asked.model is None else knowledge.shape(asked.model)
+    if model is None:
+        return
+    try:
+        given = arguments(asked.line)
+    except (ValidationError, ValueError):
+        return
+    path = container.node["args"].path
+    for name, reason, mend in _refused(model, given):
+        if name not in _PARALLEL or (name == "positions" and _may_be_longer(asked)):
+            continue
+        severity = Severity.ERROR if asked.sure else Severity.WARNING
+        yield Breach(path, f"{asked.model}: {reason}", severity, remedy=mend)
+    yield from _replicated(model, given, asked, path)
+
+
+def _may_be_longer(asked: Replica) -> bool:
+    """Whether the model's positions are stretched by an option or a variable."""
+    environment = asked.found.container.node["env"].items()
+    told = any(node["name"].value == _LONGER_VARIABLE for node in environment)
+    return told or any(asked.line.last(each) for each in ("--hf-overrides", "--rope-scaling"))
+
+
+def _refused(model: "Architecture", given: "Arguments") -> Iterator[tuple[str, str, str]]:
+    from models.memory import BudgetRequest, Card, behaviour_of
+    from models.memory.inputs.request import resolve
+    from models.memory.verdict.refusals import refusals
+
+    request = BudgetRequest(
+        architecture=model,
+        card=Card(memory_gib=10**6, capability=(99, 0)),
+        behaviour=behaviour_of(knowledge.newest().version),
+        arguments=given,
+    )
+    for refusal in refusals(request, resolve(request)):
+        yield refusal.rule, refusal.reason, refusal.mend
+
+
+def _replicated(
+    model: "Architecture", given: "Arguments", asked: Replica, path: str
+) -> Iterator[Breach]:
+    from models.architecture import CacheKind
+
+    latent = (CacheKind.MLA, CacheKind.MLA_SLIDING)
+    heads = [c.kv_heads for c in model.caches if not c.kind.is_state and c.kind not in latent]
+    if heads and given.tensor > min(heads):
+        yield Breach(
+            path,
+            f"{asked.model} has {min(heads)} KV heads: {given.tensor} ranks hold copies of them, "
+            "so that more ranks do not buy more KV cache",
+            Severity.WARNING,
+            remedy=f"set --tensor-parallel-size={min(heads)} or less, with data parallel replicas",
+        )

@@ -1,0 +1,280 @@
+"""Memory of GPUs against what an engine loads, and what its card computes and keeps."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from models.core.problems import ProblemsError
+from models.facts.contract import EngineContract, MinimumCapability
+from policies.core import knowledge
+from policies.core.context import Context, is_house
+from policies.core.finding import Breach, Severity
+from policies.core.rule import Weight, rule
+from policies.rules.engine.parallelism import SHAPE_RULES
+from policies.views.engine.container import invocation
+from policies.views.engine.replica import Replica, arguments, replica
+from policies.views.kubernetes.workload import Container
+
+if TYPE_CHECKING:
+    from models.memory import Arguments, Budget, BudgetRequest, Card
+
+_NVIDIA: Final = "nvidia.com/gpu"
+_SLICE: Final = "nvidia.com/mig-"
+_BYTES: Final = frozenset({"no-memory", "one-request"})
+_UNSURE_GIB: Final = 0.75
+_UNSURE_SHARE: Final = 0.02
+"""How far the estimate may be off before a file of somebody else is called wrong: the model's
+90th percentile is 2 GiB, its median 0.5 GiB (docs/memory-model.md)."""
+
+_SAFE_UTILIZATION: Final = 0.95
+_BFLOAT16_SINCE: Final = (8, 0)
+_FP8_CACHE_SINCE: Final = (8, 9)
+
+
+@rule(
+    "k8s-container-fit-memory",
+    "Every engine fits the memory of the GPUs of its nodes.",
+    remedy="lower --max-model-len, choose a larger card or more GPUs, or a smaller format "
+    "(triplane budget says what helps)",
+    weight=Weight.CRITICAL,
+    tags=("memory",),
+)
+def fit_memory(container: Container, context: Context) -> Iterator[Breach]:
+    """VLLM-04, 05, 09, 14, 15, PSTK-05, FB-13: what the engine says after it has loaded."""
+    if container.inherits or container.pod.follows or not _takes_gpus(container):
+        return
+    found = invocation(container, context)
+    if found is None or not found.words:
+        return
+    asked = replica(found, context)
+    if not asked.place.cards and _takes_slices(container) and not _own(container, context):
+        return
+    path = container.node["args"].path
+    yield from _utilization(asked, path, context)
+    if asked.missing or asked.model is None:
+        yield from _stated_limits(asked, path)
+        yield Breach(
+            path,
+            f"cannot verify that container {container.called} fits its GPUs: "
+            + "; ".join(asked.missing),
+            Severity.UNKNOWN,
+            remedy="name the model (annotation triplane.dev/model) and the GPU (node selector "
+            "nvidia.com/gpu.product, or annotation triplane.dev/accelerator)",
+        )
+        return
+    yield from _of_cards(asked, path, context)
+
+
+def _takes_gpus(container: Container) -> bool:
+    return set(container.accelerators()) == {_NVIDIA} or _takes_slices(container)
+
+
+def _takes_slices(container: Container) -> bool:
+    """Whether the container takes MIG slices by their profile's name."""
+    names = list(container.accelerators())
+    return len(names) == 1 and names[0].startswith(_SLICE)
+
+
+def _own(container: Container, context: Context) -> bool:
+    return context.pulumi or is_house(container.pod.namespace)
+
+
+def _utilization(asked: Replica, path: str, context: Context) -> Iterator[Breach]:
+    given = asked.line.last("--gpu-memory-utilization")
+    try:
+        share = float(given.value or "") if given is not None else 0.5
+    except ValueError:
+        return
+    if not 0 < share <= 1:
+        yield Breach(path, f"--gpu-memory-utilization {share:g} is no share between 0 and 1")
+    elif share > _SAFE_UTILIZATION and asked.line.last("--kv-cache-memory-bytes") is None:
+        own = _own(asked.found.container, context)
+        yield Breach(
+            path,
+            f"--gpu-memory-utilization {share:g} leaves nothing for the CUDA context and other "
+            "processes",
+            Severity.ERROR if own else Severity.WARNING,
+            remedy=f"set it to {_SAFE_UTILIZATION:g} or less",
+        )
+
+
+def _contract(asked: Replica) -> EngineContract:
+    contracts = asked.found.release.contracts
+    return contracts[-1] if contracts else knowledge.newest()
+
+
+def _of_cards(asked: Replica, path: str, context: Context) -> Iterator[Breach]:
+    """Yield what every card that the pod may run on refuses; what only some do is a warning."""
+    cards = dict.fromkeys(asked.place.cards)
+    by_card = [list(_of_card(asked, card, path, context)) for card in cards]
+    everywhere = all(any(each.severity is Severity.ERROR for each in found) for found in by_card)
+    for found in by_card:
+        for breach in found:
+            if breach.severity is Severity.ERROR and not everywhere:
+                yield Breach(breach.path, breach.message, Severity.WARNING, breach.remedy)
+            else:
+                yield breach
+
+
+def _of_card(asked: Replica, card: "Card", path: str, context: Context) -> Iterator[Breach]:
+    from models.memory import Verdict, budget
+
+    own = _own(asked.found.container, context)
+    sure = own or (asked.sure and asked.place.sure and not asked.found.release.beyond)
+    called = asked.found.container.called
+    try:
+        given = arguments(asked.line)
+        request, note = _request(asked, card, given)
+        fit = budget(request)
+    except (ValidationError, ProblemsError, ValueError) as error:
+        text = " ".join(str(error).split())[:200]
+        message = f"cannot verify that container {called} fits its GPUs: {text}"
+        yield Breach(path, message, Severity.UNKNOWN)
+        return
+    if note:
+        yield Breach(path, f"container {called}: {note}", Severity.WARNING, "set --dtype=half")
+    where = f"container {called} with {asked.model} on {card.product or asked.place.said}"
+    remedy = _remedy(fit, asked)
+    for name, reason in zip(fit.rules, fit.reasons, strict=False):
+        if name in SHAPE_RULES or name == "gpus":
+            continue
+        certain = own or (sure and _is_certain(name, reason, fit, asked))
+        severity = Severity.ERROR if certain else Severity.WARNING
+        if name == "incomplete":
+            severity = Severity.UNKNOWN
+        yield Breach(path, f"{where}: {reason.partition('; ')[0]}{_terms(fit)}", severity, remedy)
+    if fit.verdict is Verdict.FITS and not fit.is_within_bound:
+        low, need = fit.kv_cache_gib_low or 0.0, fit.needed_kv_gib or 0.0
+        yield Breach(
+            path,
+            f"{where} would probably start, but its KV cache may have as little as "
+            f"{low:.2f} GiB, and one request of full length needs {need:.2f} GiB{_terms(fit)}",
+            Severity.ERROR if own else Severity.WARNING,
+            remedy="lower --max-model-len, --max-num-batched-tokens or --max-num-seqs",
+        )
+
+
+def _request(
+    asked: Replica, card: "Card", given: "Arguments"
+) -> "tuple[BudgetRequest, str | None]":
+    """Return the request, and a note where the engine would change the dtype by itself."""
+    from models.memory import BudgetRequest, behaviour_of, behaviour_of_contract
+
+    contract, release = _contract(asked), asked.found.release
+    found = knowledge.shape(asked.model or "")
+    if found is None:
+        raise ValueError("the model's configuration cannot be read")
+    note = None
+    if given.dtype is None and found.dtype == "bfloat16" and card.capability < _BFLOAT16_SINCE:
+        given = given.model_copy(update={"dtype": "float16"})
+        note = f"{asked.model} is bfloat16, which {card.product} cannot compute"
+    exact = release.exact is not None or release.floats or not release.contracts
+    behaviour = behaviour_of_contract(contract) if exact else behaviour_of(release.text)
+    classes = (knowledge.configuration(asked.model or "") or {}).get("architectures")
+    named = classes if isinstance(classes, list) else []
+    if any(name in contract.memory.no_graph_estimate_for for name in named):
+        behaviour = behaviour.model_copy(update={"graphs_deducted": False})
+    request = BudgetRequest(
+        architecture=found,
+        card=card,
+        behaviour=behaviour,
+        arguments=given,
+        minimum=None if card.rocm else contract.minimum_capability,
+        quantization_names=dict(contract.quantization_names),
+        goldens=knowledge.goldens(asked.model or "", contract.version) if exact else None,
+    )
+    return request, note
+
+
+def _is_certain(name: str, reason: str, fit: "Budget", asked: Replica) -> bool:
+    """Whether a refusal is beyond what the estimate may be off by."""
+    if name == "capability":
+        return not ("kv_cache_dtype fp8" in reason and _chooses_flashinfer(asked))
+    if name == "kv-cache-dtype":
+        return False
+    if name in _BYTES:
+        return _lacking(fit) > _UNSURE_GIB + _UNSURE_SHARE * (fit.requested_gib or 0.0)
+    if name == "mamba-blocks":
+        return (fit.gpu_blocks or 0) < 0.8 * (fit.max_num_seqs or 0)
+    return False
+
+
+def _lacking(fit: "Budget") -> float:
+    """Return the GiB that one request lacks."""
+    if fit.kv_cache_gib:
+        return (fit.needed_kv_gib or 0.0) - fit.kv_cache_gib
+    terms = (fit.weights_gib, fit.activation_gib, fit.non_torch_gib, fit.needed_kv_gib)
+    return sum(each or 0.0 for each in terms) - (fit.requested_gib or 0.0)
+
+
+def _chooses_flashinfer(asked: Replica) -> bool:
+    from policies.views.engine.container import variables
+
+    given = asked.line.last("--attention-backend")
+    backend = given.value if given is not None else None
+    backend = backend or variables(asked.found.container).get("VLLM_ATTENTION_BACKEND")
+    return "FLASHINFER" in (backend or "").upper()
+
+
+def _terms(fit: "Budget") -> str:
+    figures = (
+        ("weights", fit.weights_gib),
+        ("activation", fit.activation_gib),
+        ("CUDA graphs", fit.cuda_graph_gib),
+        ("KV cache", fit.kv_cache_gib),
+        ("one request", fit.needed_kv_gib),
+    )
+    told = ", ".join(f"{name} {gib:.2f} GiB" for name, gib in figures if gib is not None)
+    if told and fit.sources.get("weights_gib") == "golden":
+        told += f", weights by the engine's own code ({fit.golden})"
+    return f" ({told}, of {fit.requested_gib or 0.0:.2f} GiB asked for)" if told else ""
+
+
+def _remedy(fit: "Budget", asked: Replica) -> str | None:
+    node = asked.place.node_gpus or 8
+    useful = [
+        each.text
+        for each in fit.remedies
+        if int(each.settings.get("tensor_parallel_size", 1)) <= node
+    ]
+    return "; or ".join(useful[:2]) or None
+
+
+def _stated_limits(asked: Replica, path: str) -> Iterator[Breach]:
+    """Yield what the arguments themselves ask of the card, whatever the model is."""
+    release = asked.found.release
+    if not asked.place.sure or release.beyond < 0 or not release.contracts:
+        return
+    least = _contract(asked).minimum_capability
+    for card in dict.fromkeys(asked.place.cards):
+        if card.rocm:
+            continue
+        for what, needed in _needs(asked, least):
+            if card.capability < needed:
+                major, minor = card.capability
+                unsure = what.startswith("--kv-cache-dtype") and _chooses_flashinfer(asked)
+                several = len(set(asked.place.cards)) > 1
+                yield Breach(
+                    path,
+                    f"{what} needs compute capability {needed[0]}.{needed[1]}, "
+                    f"{card.product or asked.place.said} has {major}.{minor}",
+                    Severity.WARNING if unsure or several else Severity.ERROR,
+                    remedy="leave the option out, or choose a newer card (or an older release)",
+                )
+
+
+def _needs(asked: Replica, least: MinimumCapability) -> Iterator[tuple[str, tuple[int, int]]]:
+    from models.facts.accelerators import capability
+
+    yield f"vLLM {_contract(asked).version}", capability(least.engine)
+    tables = (
+        ("--kv-cache-dtype", least.kv_cache_dtype),
+        ("--dtype", least.dtype),
+        ("--quantization", least.quantization),
+    )
+    for option, table in tables:
+        given = asked.line.last(option)
+        value = given.value if given is not None else None
+        if value and value in table:
+            yield f"{option} {value}", capability(table[value])

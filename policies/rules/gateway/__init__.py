@@ -1,0 +1,1 @@
+"""Gateways, routes, and the policies on them."""

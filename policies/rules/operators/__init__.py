@@ -1,0 +1,1 @@
+"""Operators and their charts, releases and custom resources."""

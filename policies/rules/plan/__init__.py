@@ -1,0 +1,1 @@
+"""Proofs about a whole stack, made again from the plan's inputs."""

@@ -1,0 +1,1 @@
+"""Pods: service quality, probes, isolation, images, names, secrets."""

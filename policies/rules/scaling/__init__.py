@@ -1,0 +1,1 @@
+"""Autoscalers, and the metrics that they scale on."""

@@ -1,0 +1,1 @@
+"""Resources on AWS, and the IAM documents inside them."""

@@ -1,0 +1,1 @@
+"""Containers that run vLLM: command line, release, cards, replica."""

@@ -1,0 +1,177 @@
+"""Which GPUs a pod is sent to, by its node labels, its annotation or its pool's name."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from policies.core import knowledge
+from policies.core.context import Context
+from policies.core.nodes import Node, UnknownFieldError
+from policies.views.kubernetes.workload import Container, Pod
+
+if TYPE_CHECKING:
+    from models.memory import Card
+
+ACCELERATOR_ANNOTATION: Final = "triplane.dev/accelerator"
+"""The catalogue's name of the card that a pod was planned for."""
+
+_GPU: Final = "nvidia.com/gpu"
+_MIG: Final = "nvidia.com/mig-"
+_POOL_LABEL: Final = "triplane.dev/pool"
+_PRODUCT_LABELS: Final = (
+    "nvidia.com/gpu.product",
+    "cloud.google.com/gke-accelerator",
+    "karpenter.k8s.aws/instance-gpu-name",
+    "k8s.amazonaws.com/accelerator",
+    "gpu.nvidia.com/model",
+    "gpu.nvidia.com/class",
+    "accelerator",
+)
+_INSTANCE_LABELS: Final = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+_NOT_WHOLE: Final = re.compile(r"-MIG-|-SHARED$|vgpu", re.IGNORECASE)
+_CLOUD_NAMES: Final = {
+    "nvidiateslat4": "t4",
+    "nvidial4": "l4",
+    "nvidiateslaa100": "a100-40gb",
+    "nvidiaa10080gb": "a100-80gb",
+    "nvidiah10080gb": "h100-80gb",
+    "nvidiah100mega80gb": "h100-80gb",
+    "nvidiah200141gb": "h200-141gb",
+    "nvidiateslav100": "V100 16GB",
+}
+"""What Google's and Amazon's labels say where that is no name of a card."""
+
+_INSTANCES: Final = (
+    (re.compile(r"^a2-highgpu-(\d+)g$"), "a100-40gb"),
+    (re.compile(r"^a2-ultragpu-(\d+)g$"), "a100-80gb"),
+    (re.compile(r"^a3-(?:high|mega|edge)gpu-(\d+)g$"), "h100-80gb"),
+    (re.compile(r"^a3-ultragpu-(\d+)g$"), "h200-141gb"),
+    (re.compile(r"^p3\.(2|8|16)xlarge$"), "V100 16GB"),
+    (re.compile(r"^Standard_NC(24|48|96)ads_A100_v4$"), "a100-80gb"),
+    (re.compile(r"^Standard_ND(96)a?m?sr_A100_v4$"), "a100-80gb"),
+    (re.compile(r"^Standard_ND(96)isr_H100_v5$"), "h100-80gb"),
+    (re.compile(r"^Standard_NC(4|8|16|64)as_T4_v3$"), "t4"),
+)
+"""Machine types of other clouds, by the card they have."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Placement:
+    """The cards that a pod may run on (`cards`, by what says so), and its nodes' GPUs if known.
+
+    `sure` is False where only a pool's name hints at the card.
+    """
+
+    cards: "tuple[Card, ...]" = ()
+    said: str = ""
+    node_gpus: int | None = None
+    sure: bool = True
+
+
+def placement(container: Container, context: Context) -> Placement:
+    """Return the cards that a container's pod may run on; none where nothing says so."""
+    pod = container.pod
+    sliced = [name for name in container.accelerators() if name.startswith(_MIG)]
+    if any(not name.startswith((_GPU, _MIG)) for name in container.accelerators()):
+        return Placement()
+    try:
+        selected = dict(_selected(pod))
+    except UnknownFieldError:
+        return Placement()
+    annotation = {**pod.manifest.annotations(), **pod.annotations()}.get(ACCELERATOR_ANNOTATION)
+    if annotation:
+        return _of_texts((annotation,), annotation, None)
+    if sliced:
+        # The product's label names the whole card there, and the slice has another memory.
+        return Placement()
+    for label in _INSTANCE_LABELS:
+        if label in selected:
+            found = _of_instances(selected[label])
+            if found.cards:
+                return found
+    for label in _PRODUCT_LABELS:
+        if label in selected:
+            return _of_texts(selected[label], f"{label}={'|'.join(selected[label])}", None)
+    return _of_pool(selected.get(_POOL_LABEL, ()), context)
+
+
+def _of_pool(pool: tuple[str, ...], context: Context) -> Placement:
+    """Return what the settings say of a pool, else what its name hints at."""
+    planned = tuple(context.pools[name] for name in pool if name in context.pools)
+    if pool and len(planned) == len(pool):
+        return _of_texts(planned, f"the pool {pool[0]!r}", None)
+    hinted = _of_texts(pool[:1], f"the pool {pool[0]!r}" if pool else "", None)
+    return Placement(cards=hinted.cards, said=hinted.said, sure=False)
+
+
+def _selected(pod: Pod) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield node labels that the pod requires, with the values that they may have."""
+    required = pod.spec.at(
+        "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    terms = list(required["nodeSelectorTerms"].items())
+    if len(terms) == 1:
+        for expression in terms[0]["matchExpressions"].items():
+            if expression["operator"].text() == "In":
+                yield expression["key"].text() or "", tuple(expression["values"].words())
+    for key, node in pod.spec["nodeSelector"].pairs():
+        yield key, (_value(node),)
+
+
+def _value(node: Node) -> str:
+    return node.text() or ""
+
+
+def _of_texts(texts: tuple[str, ...], said: str, gpus: int | None) -> Placement:
+    cards: list[Card] = []
+    for text in texts:
+        part = _slice(text)
+        if part is not None:
+            cards.append(part)
+            continue
+        if _NOT_WHOLE.search(text):
+            return Placement()
+        plain = "".join(each for each in text.lower() if each.isalnum())
+        known = knowledge.cards().find(_CLOUD_NAMES.get(plain, text.replace("_", " ")), None)
+        if known.card is None or known.card.capability == (0, 0) or known.notes:
+            return Placement()
+        cards.append(known.card)
+    return Placement(cards=tuple(cards), said=said, node_gpus=gpus)
+
+
+def _slice(text: str) -> "Card | None":
+    """Return a MIG slice that the catalogue describes, by our name or by its product label."""
+    from models.memory import Card
+
+    found = knowledge.catalogue().accelerator_of(text) if "-mig-" in text.lower() else None
+    if found is None:
+        return None
+    return Card(memory_gib=found.memory_gib, capability=found.capability, product=found.product)
+
+
+def _of_instances(types: tuple[str, ...]) -> Placement:
+    cards: list[Card] = []
+    gpus: list[int] = []
+    for text in types:
+        name, count = _instance(text)
+        if not name:
+            return Placement()
+        found = _of_texts((name,), text, None)
+        cards += found.cards
+        gpus.append(count or 0)
+    most = max(gpus) if gpus and all(gpus) else None
+    return Placement(cards=tuple(cards), said="|".join(types), node_gpus=most)
+
+
+def _instance(text: str) -> tuple[str, int | None]:
+    for accelerator in knowledge.catalogue().accelerators.values():
+        for machine in accelerator.instance_types:
+            if machine.name == text:
+                return accelerator.name, machine.gpus
+    for pattern, name in _INSTANCES:
+        match = pattern.match(text)
+        if match is not None:
+            counted = text.startswith("a")
+            return name, int(match[1]) if counted else None
+    return "", None

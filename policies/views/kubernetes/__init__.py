@@ -1,0 +1,1 @@
+"""Kubernetes objects: manifests, pods, images, releases, stacks."""

@@ -1,0 +1,1 @@
+"""EKS clusters as control planes of the sandbox, and drills on them."""

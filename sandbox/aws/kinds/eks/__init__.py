@@ -1,0 +1,1 @@
+"""EKS: clusters, node groups, access, add-ons, machines."""

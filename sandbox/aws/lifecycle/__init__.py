@@ -1,0 +1,1 @@
+"""A stack's AWS side: started, filled with what is given, checked."""

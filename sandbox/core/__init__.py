@@ -1,0 +1,1 @@
+"""What every part stands on: errors, paths, locks, ports, processes, a client."""

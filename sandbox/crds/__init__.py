@@ -1,0 +1,1 @@
+"""Custom resource definitions: which a sandbox loads, and where they come from."""

@@ -1,0 +1,1 @@
+"""The Pulumi side: workspace, language host, stack, recovery."""

@@ -1,0 +1,1 @@
+"""What plays or runs the operators of a cluster."""

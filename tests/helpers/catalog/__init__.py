@@ -1,0 +1,1 @@
+"""The real catalogue, and copies of it to break."""

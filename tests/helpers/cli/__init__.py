@@ -1,0 +1,1 @@
+"""Running the command, and logs for it to read."""

@@ -1,0 +1,1 @@
+"""Stacks under the real engine."""

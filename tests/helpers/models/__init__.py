@@ -1,0 +1,1 @@
+"""Data and judges for tests of the pure models."""

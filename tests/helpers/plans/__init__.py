@@ -1,0 +1,1 @@
+"""Plans to test with: resolved from the real catalogue."""

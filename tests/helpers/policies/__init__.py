@@ -1,0 +1,1 @@
+"""Compliant programs, and ways to break one field of them."""

@@ -1,0 +1,65 @@
+"""Ways to present broken workloads: inside other kinds, Lists, texts, releases."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from policies.core.finding import Finding
+from policies.core.nodes import Node
+from policies.core.unknowns import plain
+from policies.frame.evaluate import findings
+from policies.views.kubernetes.manifest import Manifest, Options
+from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies.compliant_stack import CONTAINER, CONTEXT, Json
+
+Attempt = Callable[[], list[Finding]]
+QOS = "k8s-pod-be-guaranteed"
+
+
+def engine(path: str = "", value: Any = None) -> Json:
+    """Return the engine's StatefulSet, with one field changed."""
+    return (lab.broken(path, value) if path else lab.compliant())["engine"]
+
+
+def pod_spec(path: str = f"{CONTAINER}.resources.limits.cpu", value: Any = lab.ABSENT) -> Json:
+    """Return a pod's spec that is not Guaranteed, or broken otherwise."""
+    return engine(path, value)["spec"]["template"]["spec"]
+
+
+def only(*bodies: Json, fragment: bool = False, type: str = "") -> list[Finding]:
+    """Return the findings at these objects alone."""
+    made = [lab.manifest(body) for body in bodies]
+    if type:
+        made = [replace(each, options=Options(type=type)) for each in made]
+    context = replace(CONTEXT, whole=False)
+    return list(findings([replace(each, fragment=fragment) for each in made], context))
+
+
+def custom(kind: str, spec: Json, api: str = "example.com/v1") -> Json:
+    """Return a custom resource in our namespace."""
+    meta = {"name": "x", "namespace": lab.NAMESPACE}
+    return {"apiVersion": api, "kind": kind, "metadata": meta, "spec": spec}
+
+
+def in_text(body: Json) -> list[Finding]:
+    """Return the findings at a ConfigGroup that is given several documents as one text."""
+    text = "# a chart\n---\n" + json.dumps(custom("Harmless", {})) + "\n---\n"
+    group: Json = {"yaml": text + json.dumps(body)}
+    options = Options(type="kubernetes:yaml/v2:ConfigGroup")
+    group_manifest = Manifest(body=Node(plain(group)), options=options, implied_kind="ConfigGroup")
+    return list(findings([group_manifest], CONTEXT))
+
+
+def release(**values: Any) -> list[Finding]:
+    """Return the findings at a Helm release with these inputs."""
+    options = Options(type="kubernetes:helm.sh/v3:Release", protect=True)
+    body = {"name": "r", "chart": "tools", **values}
+    made = Manifest(body=Node(plain(body)), options=options, implied_kind="Release")
+    return list(findings([made], CONTEXT))
+
+
+def leader_worker(**templates: Json) -> Json:
+    """Return a LeaderWorkerSet."""
+    named = {key: {"spec": spec} for key, spec in templates.items()}
+    return custom("LeaderWorkerSet", {"leaderWorkerTemplate": {"size": 2, **named}})

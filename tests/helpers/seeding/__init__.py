@@ -1,0 +1,1 @@
+"""A store, a proxy and runs for tests of the seeding program."""

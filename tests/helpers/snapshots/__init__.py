@@ -1,0 +1,1 @@
+"""Snapshots of whole stacks: recorded, written, renewed."""

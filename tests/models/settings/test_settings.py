@@ -1,0 +1,123 @@
+"""Settings: what is wrong is said at once, with path, value, what is allowed and the mend."""
+
+import json
+from pathlib import Path
+from typing import Any, Final, cast
+
+import pytest
+import yaml
+
+from models.core.problems import ProblemsError
+from models.engine.arguments import Environment
+from models.settings.settings import parse
+
+pytestmark = pytest.mark.pure
+
+ROOT: Final = Path(__file__).resolve().parents[3]
+
+
+def dev() -> dict[str, Any]:
+    """Return the dev stack's settings as plain data."""
+    read = yaml.safe_load((ROOT / "Pulumi.dev.yaml").read_text())
+    return cast("dict[str, Any]", read["config"]["triplane:platform"])
+
+
+def problems(settings: dict[str, Any]) -> str:
+    """Return the text of what is wrong; fails where nothing is."""
+    with pytest.raises(ProblemsError) as caught:
+        parse(json.dumps(settings))
+    return str(caught.value)
+
+
+def test_the_dev_stack_parses() -> None:
+    settings = parse(json.dumps(dev()))
+    assert settings.environment is Environment.DEV
+    assert [region.name for region in settings.regions] == ["local"]
+
+
+def test_all_problems_are_told_at_once() -> None:
+    """One at a time costs a user one run per mistake."""
+    settings = dev()
+    settings["enviroment"] = settings.pop("environment")
+    settings["regions"][0]["pools"][0]["min"] = 9
+    settings["regions"][0]["cluster"]["context"] = ""
+    text = problems(settings)
+    assert "enviroment" in text
+    assert "environment: field required" in text
+    assert "lower min or raise max" in text
+    assert "regions[0].cluster.context: string should have at least 1 character" in text
+    assert text.startswith("settings triplane:platform: 4 problems")
+
+
+def test_an_unknown_pool_is_named_with_those_that_exist() -> None:
+    settings = dev()
+    settings["models"][0]["pool"] = "gpu-h100-pool"
+    text = problems(settings)
+    assert "models[0].pool" in text
+    assert "'gpu-h100-pool'" in text
+    assert "gpu-edge-pool, gpu-l4-pool, cpu-pool" in text
+
+
+def test_a_number_as_text_is_refused() -> None:
+    """Strict: "3" may be a typo for something else, and is not 3."""
+    settings = dev()
+    settings["models"][0]["replicas"] = "3"
+    assert "models[0].replicas" in problems(settings)
+
+
+def test_replicas_beside_autoscaling_are_refused() -> None:
+    settings = dev()
+    settings["models"][1]["replicas"] = 2
+    assert "exactly one of replicas (fixed) and autoscaling" in problems(settings)
+
+
+NOT_YET: Final = [
+    ("control", {"delivery": "gitops"}, "GitOps delivery"),
+    ("gateway", {"rate_limit": {"requests_per_second": 50}}, "rate limits"),
+    ("gateway", {"api_keys_secret": "keys"}, "API keys"),
+    ("gateway", {"prefix_affinity": True}, "prefix-affine routing"),
+    ("autoscaling", {"provider": "hpa"}, "the HPA provider"),
+    ("cache", {"cpu_gib": 8.0}, "KV cache tiers"),
+    ("observability", {"dashboards": True}, "dashboards"),
+    ("alerting", {"slack_secret": "slack"}, "alert routing"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "what"), NOT_YET, ids=lambda each: str(each)[:30])
+def test_a_setting_whose_component_does_not_exist_is_refused(
+    key: str, value: object, what: str
+) -> None:
+    """Ignoring it would let a user believe that it works."""
+    text = problems({**dev(), key: value})
+    assert what in text
+    assert "does not exist yet" in text
+
+
+@pytest.mark.parametrize(
+    ("region", "what"),
+    [
+        (
+            {
+                "fallback_providers": [
+                    {
+                        "name": "saas",
+                        "schema_name": "OpenAI",
+                        "hostname": "api.example.com",
+                        "model": "m",
+                        "api_key_secret": "key",
+                    }
+                ]
+            },
+            "fallback providers",
+        ),
+    ],
+)
+def test_a_region_part_that_does_not_exist_is_refused(region: dict[str, Any], what: str) -> None:
+    settings = dev()
+    settings["regions"][0].update(region)
+    assert what in problems(settings)
+
+
+def test_text_that_is_not_json_is_one_clear_problem() -> None:
+    with pytest.raises(ProblemsError, match="write valid JSON"):
+        parse("{environment: dev")
