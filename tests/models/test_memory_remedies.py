@@ -1,0 +1,45 @@
+"""What a refusal offers, with the arithmetic of each number written out."""
+
+import pytest
+
+from models.architecture import architecture
+from models.memory import Arguments, Budget, BudgetRequest, Card, behaviour_of, budget
+from tests.models.memory_data import configs
+
+pytestmark = pytest.mark.pure
+
+
+def refused(memory: float, utilization: float, model: str = "Qwen/Qwen3-0.6B") -> Budget:
+    """Return what is said of a small model with a budget that is too small for it."""
+    return budget(
+        BudgetRequest(
+            architecture=architecture(configs()[model]),
+            card=Card(memory_gib=memory, capability=(7, 5)),
+            behaviour=behaviour_of("0.33.0"),
+            arguments=Arguments(
+                max_model_len=512,
+                gpu_memory_utilization=utilization,
+                max_num_seqs=1,
+                max_num_batched_tokens=512,
+                enforce_eager=True,
+            ),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("memory", "share"),
+    [
+        (3.0, 0.93),  # 0.2 of 3.0 GiB are the driver's: 0.9333 are left, whole hundredths
+        (3.5, 0.94),  # 3.3 / 3.5 = 0.9428
+        (24.0, 0.95),  # 23.8 / 24.0 = 0.9916, more than is ever offered
+    ],
+)
+def test_the_share_offered_leaves_what_the_driver_holds_and_never_passes_95_hundredths(
+    memory: float, share: float
+) -> None:
+    offered = [each.settings for each in refused(memory, 0.05).remedies]
+    shares = [
+        each["gpu_memory_utilization"] for each in offered if "gpu_memory_utilization" in each
+    ]
+    assert shares == [share]
