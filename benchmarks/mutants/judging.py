@@ -22,7 +22,7 @@ from benchmarks.mutants.running import Said, Watch
 _CLOCK_PER_SECOND: Final = 30
 """So much slower may the clock be than the processor: other work runs beside this."""
 _TRIES: Final = 3
-_MOST_ANEW: Final = 400
+_MOST_ANEW: Final = 150
 """Tests that are collected again where modules are imported anew."""
 
 

@@ -37,12 +37,14 @@ class Watch:
         self._tell = tell
         self._seconds = seconds
         self._bound = bound_sec
-        self._began = time.process_time()
+        self._began: float | None = None
         self.failed = False
         self.bounded = False
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Allow the test a multiple of what it took when nothing was changed."""
+        if self._began is None:
+            self._began = time.process_time()
         usual = self._seconds.get(nodeid, 0.0)
         forks.limit_processor(max(_AT_LEAST_SEC, _SLOWER * usual))
         self._tell(f"{Said.STARTED} {nodeid}")
@@ -61,8 +63,8 @@ class Watch:
 
     def over(self) -> bool:
         """Tell whether nothing more is to be run, and say so where it is the bound."""
-        if not self.failed and time.process_time() - self._began > self._bound:
-            self.bounded = True
+        took = 0.0 if self._began is None else time.process_time() - self._began
+        self.bounded = self.bounded or (not self.failed and took > self._bound)
         return self.failed or self.bounded
 
     @pytest.hookimpl(wrapper=True)
