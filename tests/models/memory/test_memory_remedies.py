@@ -4,7 +4,7 @@ import pytest
 
 from models.architecture import architecture
 from models.memory import Arguments, Budget, BudgetRequest, Card, behaviour_of, budget
-from tests.models.memory_data import configs
+from tests.helpers.models.memory_data import configs
 
 pytestmark = pytest.mark.pure
 

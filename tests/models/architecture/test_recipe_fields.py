@@ -4,23 +4,26 @@ No golden tells whether such a field is read at all; the difference it makes is 
 from the layers' shapes (transformers 5: the modules' own constructors).
 """
 
-from typing import Any, cast
+import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from models.architecture import Architecture, Part, architecture
-from tests.models.memory_data import configs
-from tests.models.test_engine_families import FAMILIES
+from tests.helpers.models.memory_data import configs
 
 pytestmark = pytest.mark.pure
 
+CONFIGURATIONS = Path(__file__).with_name("engine_families.json")
 NEMOTRON = "nvidia/Nemotron-H-56B-Base-8K"
 
 
 def family(name: str, **changes: Any) -> Architecture:
     """Return a family's architecture with some fields changed."""
-    config = next(each["config"] for each in FAMILIES if each["name"] == name)
-    return architecture({**cast("dict[str, Any]", config), **changes})
+    families: list[dict[str, Any]] = json.loads(CONFIGURATIONS.read_text(encoding="utf-8"))
+    config: dict[str, Any] = next(each["config"] for each in families if each["name"] == name)
+    return architecture({**config, **changes})
 
 
 def numbers(found: Architecture) -> int:
