@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the command's exit code means (design section 10)."""
+    """What the command's exit code means (docs/cli.md)."""
 
     GOOD = 0
     FINDING = 1

@@ -21,7 +21,7 @@ class PlanArgs:
 
 
 class Plan(pulumi.ComponentResource):
-    """A component without children; its inputs are the plan (design section 10)."""
+    """A component without children; its inputs are the plan (docs/outputs.md)."""
 
     def __init__(self, name: str, args: PlanArgs, opts: ResourceOptions | None = None) -> None:
         """Register the plan's plain values."""

@@ -1,4 +1,4 @@
-"""`Region`: one worker cluster, built in waves (design section 5)."""
+"""`Region`: one worker cluster, built in waves (`components/core/waves.py`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -2,9 +2,9 @@
 
     python -m benchmarks.memory.plots [--check]
 
-Both come from `../shared/data` and the committed constants alone; the drawings use nothing but the
-standard library. `--check` writes nothing and fails where a file differs. The tables of peers need
-their packages: `python -m benchmarks.peers.compare --write` renews those.
+Both come from the data folder (docs/sources.md) and the committed constants alone; the drawings use
+nothing but the standard library. `--check` writes nothing and fails where a file differs. The
+tables of peers need their packages: `python -m benchmarks.peers.compare --write` renews those.
 """
 
 import statistics

@@ -1,4 +1,4 @@
-"""The engine's own answers (`data/engine_goldens.jsonl`) as questions."""
+"""The engine's own answers (docs/sources.md#the-data-folder) as questions."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Real runs of vLLM (`data/vram_cases.jsonl`) as budget requests, and what was observed.
+"""Real runs of vLLM (docs/sources.md#runs-of-the-engine) as budget requests, and what was observed.
 
 A line becomes a request by the code that `triplane budget --cases` uses; `observed` is read only by
 whoever compares. A run whose model, card or number of GPUs is not known has no request and says so.

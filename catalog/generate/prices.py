@@ -5,7 +5,8 @@
 Columns: item, region, usd, unit, date_of_source, source, confidence. A figure that is no number
 (`unresolved`, `not_offered`) is kept as it is: nothing is made up and nothing is dropped. A row of
 a later table replaces the row of an earlier one for the same item and region. The file was written
-from the shared table (shared/data/tables/prices.tsv) and prices-extra.tsv beside this script.
+from a table outside the tree (docs/sources.md#prices) and prices-extra.tsv beside this script;
+its `sources` are the tables' own.
 """
 
 import csv

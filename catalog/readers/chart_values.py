@@ -1,4 +1,4 @@
-"""Upstream's default values of charts, from the shared data directory beside the project.
+"""Upstream's default values of charts, from the data folder beside the project (docs/sources.md).
 
 They are never copied into the tree; where the directory is absent, nothing can be said of keys.
 """

@@ -1,4 +1,4 @@
-"""`Waves`: what a region registers, in the order of design section 5.
+"""`Waves`: what a region registers, wave after wave (docs/adr/0007-waves-are-strict.md).
 
 A wave starts when everything of the earlier ones is ready. The numbers are those of Argo CD's
 sync-wave annotation.

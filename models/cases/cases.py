@@ -1,7 +1,8 @@
 """What a budget is asked for as people write it: one line of `--cases`, or one command's options.
 
-`Case` holds the fields of design section 10; null or absent means the release's default. What a
-line says was observed is never read. Pure: `models/cases/asking.py` turns a case into a request.
+`Case` holds the fields of such a line (docs/cli.md); null or absent means the release's default.
+What a line says was observed is never read. Pure: `models/cases/asking.py` turns a case into a
+request.
 """
 
 import re

@@ -26,7 +26,7 @@ class Environment(StrEnum):
 
 
 class EngineProfile(Model):
-    """An environment's engine defaults (design section 3)."""
+    """An environment's engine defaults (docs/settings.md)."""
 
     gpu_memory_utilization: float
     max_model_len: PositiveInt

@@ -1,8 +1,8 @@
 """The old calculator's number, shown beside ours where its flags are used, since users know it.
 
-Its formula (source documents; `facts/traps.md`) multiplies by query heads and by the weights' bytes
-and leaves out the head size, so its KV cache is far too small: 32 times for Llama 3 8B. It is kept
-as it was, faults included, and never decides anything.
+Its formula, that of the calculator which this command replaced, multiplies by query heads and by
+the weights' bytes and leaves out the head size, so its KV cache is far too small: 32 times for
+Llama 3 8B. It is kept as it was, faults included, and never decides anything.
 """
 
 from collections.abc import Mapping

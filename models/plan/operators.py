@@ -35,7 +35,7 @@ class PodSecurity(StrEnum):
 class OperatorRow:
     """One chart of the catalogue: when a region needs it, and where it goes.
 
-    `wave` is a number of design section 5. `lead`: the rest of its wave waits for it, since it
+    `wave` is one of docs/operators.md. `lead`: the rest of its wave waits for it, since it
     writes objects of the chart's definitions. `after` are charts of the same wave that come first.
     `level` is what the chart's pods need of their namespace (reason in docs/operators.md).
     """

@@ -1,8 +1,8 @@
 """Summaries of configurations: one flat record per model, as tools collect them.
 
 A record holds the fields of `config.json` under one set of names, null where its source had none
-(`data/model_configs.json`). `config_of_facts` gives back a configuration that `architecture` reads;
-what the record lacks stays missing and is named there.
+(docs/sources.md#configurations-of-models). `config_of_facts` gives back a configuration that
+`architecture` reads; what the record lacks stays missing and is named there.
 """
 
 from collections.abc import Mapping

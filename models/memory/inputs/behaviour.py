@@ -2,7 +2,7 @@
 
 The contract of a release in the catalogue states the same for the releases that this project
 deploys; the table is for reading other people's runs (`triplane budget --cases`, `check`).
-Sources: `facts/vram-notes.md` section 4 and vLLM's own source (0.9.2 to 0.33.0; where it changed
+Sources: docs/sources.md#memory-by-release and vLLM's own source (0.9.2 to 0.33.0; where it changed
 between two releases that were read, the earliest of them that no run contradicts). Graphs are
 deducted since 0.20.0 (`envs.py`), by the second model runner too since 0.31.0 at the latest. Its
 log adds the estimate to the activation peak (`gpu_worker.py`), which explains the run of 0.31 that

@@ -144,7 +144,7 @@ def resolve(request: BudgetRequest) -> Resolved:
     """Fill in the defaults of the release on this card.
 
     Lengths come from the model's positions. Before chunked prefill a step took a whole prompt:
-    max(max_model_len, 2048) tokens, cut to 2048 above 32k (`facts/vram-notes.md`).
+    max(max_model_len, 2048) tokens, cut to 2048 above 32k (docs/sources.md#memory-by-release).
     """
     asked, behaviour = request.arguments, request.behaviour
     found = request.architecture

@@ -1,7 +1,8 @@
 """The constants that are learnt from real runs, not read from source. One source of truth.
 
-`benchmarks/fit/constants.py` fits all of them on `data/vram_cases.jsonl` and prints this block;
-docs/memory-model.md has which runs tell each, and the accuracy on threads left out.
+`benchmarks/fit/constants.py` fits all of them on public runs (docs/sources.md#runs-of-the-engine)
+and prints this block; docs/memory-model.md has which runs tell each, and the accuracy on threads
+left out.
 """
 
 from dataclasses import dataclass

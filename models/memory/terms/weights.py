@@ -1,7 +1,7 @@
 """Weight bytes on one GPU, tensor by tensor, as the engine allocates them.
 
 The log's figure is what the caching allocator holds, not the sum of the tensors: large blocks are
-rounded up (`facts/engine-goldens.md`; PyTorch's CUDA caching allocator).
+rounded up (docs/memory-model.md, Terms; PyTorch's CUDA caching allocator).
 """
 
 from collections.abc import Iterable, Mapping

@@ -3,7 +3,7 @@
 Rules and their sources: attention heads and KV heads by tensor parallelism (VLLM-01, VLLM-02),
 quantisation groups (VLLM-03), compute capability by dtype, KV cache dtype and method (VLLM-04, 05,
 14, PSTK-05), GPUs (VLLM-19), utilisation (VLLM-15), positions, prefix caching of pure SSMs
-(VLLM-07). The letters are cases of `facts/traps.md`.
+(VLLM-07). The letters are cases of docs/traps.md.
 """
 
 from collections.abc import Iterator

@@ -116,7 +116,7 @@ class PlanInputs(TypedDict):
 
 
 def plan_inputs(plan: PlatformPlan) -> PlanInputs:
-    """Return the plan as plain values in the spelling of design section 10."""
+    """Return the plan as plain values in the spelling of docs/outputs.md."""
     return {
         "environment": plan.environment.value,
         "regions": [_region(region) for region in plan.regions],

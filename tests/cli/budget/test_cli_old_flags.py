@@ -60,7 +60,7 @@ def test_a_verdict_that_does_not_depend_on_it_is_given() -> None:
 
 
 def test_the_old_number_is_32_times_too_small_for_llama_3_8b() -> None:
-    """facts/traps.md: no head size, query heads for KV heads, weight bytes for KV bytes."""
+    """Its formula: no head size, query heads for KV heads, weight bytes for KV bytes."""
     shape = ("--kv-heads", "8", "--head-dim", "128")
     row = budget(*LLAMA8, *SHAPE, *shape).row
     old = row["old_calculator"]["kv_cache_gb"]

@@ -68,7 +68,7 @@ def test_a_fault_is_found_and_nothing_else(path: Path) -> None:
 
 
 def test_findings_have_the_fields_that_programs_read(tmp_path: Path) -> None:
-    """Design section 10."""
+    """Whoever reads JSON reads them by name."""
     file = tmp_path / "a.yaml"
     file.write_text(deployment())
     answer = run("check", "--json", "-f", str(file)).json

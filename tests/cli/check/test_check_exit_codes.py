@@ -1,6 +1,6 @@
 """Exit codes of `check` at their edges, and which files belong together.
 
-Design section 10: 0 good, 1 a finding, 2 input that cannot be used, 3 our own fault.
+docs/cli.md: 0 good, 1 a finding, 2 input that cannot be used, 3 our own fault.
 """
 
 import io

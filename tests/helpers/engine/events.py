@@ -25,7 +25,7 @@ _WAVES: Final[tuple[tuple[str, int], ...]] = (
     ("triplane:certificates:", -3),
     ("triplane:aws:", -4),
 )
-"""The wave of a resource by the component that it is of (design section 5); the first counts."""
+"""The wave of a resource (`components/core/waves.py`) by its component's type; the first counts."""
 
 _OPERATORS: Final = re.compile(r"-operators([+-]\d)-")
 

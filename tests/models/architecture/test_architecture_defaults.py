@@ -1,7 +1,8 @@
 """Class defaults: what a `config.json` leaves out, against configurations that state it.
 
-Where `facts/engine-goldens.md` had no published model it took the class defaults of transformers 5
-as they are written out; leaving one of them out must give the same architecture.
+Where the engine sample (docs/sources.md#the-data-folder) had no published model it took the class
+defaults of transformers 5 as they are written out; leaving one of them out must give the same
+architecture.
 """
 
 import json

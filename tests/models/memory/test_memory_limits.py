@@ -1,7 +1,7 @@
 """What lies beside the budget, and what is offered where it does not fit.
 
 CUDA graphs: inside the budget from 0.20 (with a slack for their estimate), beside it before, where
-the memory of the activation peak is free again when they are captured (`facts/vram-notes.md`, 4).
+the memory of the activation peak is free again when they are captured (docs/sources.md).
 """
 
 from typing import Any

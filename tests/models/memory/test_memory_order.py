@@ -96,7 +96,7 @@ def test_more_memory_never_turns_fits_into_a_refusal(request: BudgetRequest, tim
 def test_a_longer_context_never_fits_better(request: BudgetRequest, more: int) -> None:
     """From the second engine on, whose steps do not grow with the length.
 
-    With the first, 35k tokens fit where 29k did not (`facts/vram-notes.md`, 1).
+    With the first, 35k tokens fit where 29k did not (vllm-project/vllm#10517).
     """
     length = (request.arguments.max_model_len or 0) + more
     short, longer = budget(request), budget(changed(request, max_model_len=length))

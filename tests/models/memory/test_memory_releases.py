@@ -1,6 +1,6 @@
 """What releases do with memory, at the border of each change; sizes of caches, blocks and groups.
 
-Borders: `facts/vram-notes.md`, section 4, and vLLM's sources as models/memory/inputs/behaviour.py
+Borders: docs/sources.md#memory-by-release, and vLLM's sources as models/memory/inputs/behaviour.py
 names them. Sizes by hand from vLLM 0.33.0 `v1/kv_cache_interface.py` and
 `v1/core/kv_cache_planning.py`.
 """

@@ -1,6 +1,6 @@
 """The traps about memory, parallelism, dtype and length: a good replica, then one field broken.
 
-Names are the cases of `facts/traps.md`.
+Names are the cases of docs/traps.md.
 """
 
 import re
