@@ -4,6 +4,8 @@ Data that tests and benchmarks read from the folder beside the clone is no refer
 docs/sources.md says what it is. Outside the tests the places that look it up or name it are listed.
 """
 
+import functools
+import os
 import re
 from pathlib import Path
 from typing import Final
@@ -16,7 +18,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 THIS: Final = Path(__file__).relative_to(ROOT)
 PAGE: Final = "docs/sources.md"
 UNREAD: Final = {".venv", ".git", "build", "__pycache__", "node_modules"}
-SUFFIXES: Final = {".py", ".md", ".yaml", ".yml", ".toml", ".tsv", ".lock", ".json", ".sh", ".go"}
+SUFFIXES: Final = {".py", ".md", ".yaml", ".yml", ".toml", ".tsv", ".sh", ".go"}
 
 NOTES: Final = re.compile(
     r"(?<![\w/])facts/[\w.-]+\.(?:md|tsv|txt|json)\b|\bvram-notes\b|\bengine-goldens\.md\b"
@@ -34,22 +36,23 @@ LOOK_UPS: Final = {
     PAGE: "the page that says what the folder holds and what happens without it",
     "catalog/readers/chart_values.py": "reads upstream's default values of charts, where they are",
     "sandbox/crds/sources.py": "the first of the three places that a definition is read from",
-    "benchmarks/shared/memory_cases.py": "reads the public runs that the memory model is measured on",
+    "benchmarks/shared/memory_cases.py": "reads the runs that the memory model is measured on",
     "benchmarks/peers/questions.py": "its error says where the runs belong",
     "docs/coverage.md": "repeats the reasons of skips, one of which names the folder",
 }
 
 
+@functools.cache
 def texts() -> dict[str, str]:
-    """Return the tree's text files by path, without what commands write into it."""
-    return {
-        str(path.relative_to(ROOT)): path.read_text(errors="replace")
-        for path in sorted(ROOT.rglob("*"))
-        if (path.suffix in SUFFIXES or path.name == "Makefile")
-        and not UNREAD & set(path.relative_to(ROOT).parts)
-        and path.is_file()
-        and path.relative_to(ROOT) != THIS
-    }
+    """Return what people wrote, by path, without what commands write into the tree."""
+    found: dict[str, str] = {}
+    for top, folders, names in os.walk(ROOT):
+        folders[:] = sorted(set(folders) - UNREAD)
+        for path in (Path(top) / name for name in sorted(names)):
+            place = path.relative_to(ROOT)
+            if place != THIS and (path.suffix in SUFFIXES or path.name == "Makefile"):
+                found[place.as_posix()] = path.read_text(errors="replace")
+    return found
 
 
 def references(found: dict[str, str], pattern: re.Pattern[str]) -> list[str]:
