@@ -77,3 +77,12 @@ def test_experts_of_ernie_may_end_before_the_last_layer() -> None:
     found = family("ernie4_5_moe", moe_layer_start_index=3, moe_layer_end_index=20)
     layers = {weight.layers for weight in found.weights if weight.part is Part.ROUTER}
     assert layers == {tuple(range(3, 21))}
+
+
+def test_a_whole_number_written_with_a_point_is_that_number() -> None:
+    config = configs()["meta-llama/Llama-3.1-8B-Instruct"]
+    assert architecture({**config, "intermediate_size": 14336.0}) == architecture(config)
+
+
+def test_a_model_of_text_takes_no_other_input() -> None:
+    assert not architecture(configs()["meta-llama/Llama-3.1-8B-Instruct"]).multimodal
