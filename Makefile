@@ -22,7 +22,7 @@ ARGS ?=
 # SANDBOX=1 plays AWS and every existing cluster, so that staging and prod run offline too.
 export SANDBOX ?=
 
-.PHONY: help setup toolchain up down preview render test bench bench-memory mutants goldens plots snapshots check fmt format-check lint type fast lock clean
+.PHONY: docs help setup toolchain up down preview render test bench bench-memory mutants goldens plots snapshots check fmt format-check lint type fast lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -75,6 +75,9 @@ plots: setup ## renew the tables and drawings of docs/memory-model.md
 
 snapshots: setup ## renew tests/snapshots: what every environment's program makes
 	@$(BIN)/python -m tests.helpers.snapshots.renew
+
+docs: setup ## renew the tables of docs/policies.md from the rules
+	@$(BIN)/python -m policies.frame.explain
 
 fast: setup
 	@$(PYTEST) $(SIDE_BY_SIDE) -m "pure or mocks or process" -q $(ARGS)

@@ -1,4 +1,4 @@
-"""The options of the tools and of `changes`; each command's work is imported lazily."""
+"""The options of every command beside `budget` and `check`; their work is imported lazily."""
 
 from pathlib import Path
 from typing import Annotated
@@ -289,4 +289,16 @@ def changes(
     return run(ChangesOptions(preview=preview, approved=tuple(approve or ()), as_json=as_json))
 
 
-COMMANDS = (select, roi, place, onboard, changes)
+def explain(
+    rules: Annotated[
+        list[str] | None, typer.Argument(help="Ids as messages print them; all by default.")
+    ] = None,
+    as_json: Annotated[bool, _JSON] = False,
+) -> int:
+    """Tell what a rule holds, why, and how to mend what it finds."""
+    from cli.commands.explain import ExplainOptions, run
+
+    return run(ExplainOptions(rules=tuple(rules or ()), as_json=as_json))
+
+
+COMMANDS = (select, roi, place, onboard, changes, explain)

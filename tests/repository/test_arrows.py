@@ -228,6 +228,7 @@ ROOMS: Final[dict[str, set[str]]] = {
     },
     "policies/core": set(),
     "policies/frame": {
+        "policies/changes",
         "policies/core",
         "policies/rules/aws",
         "policies/rules/engine",
