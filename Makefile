@@ -97,11 +97,14 @@ lint: setup ## lint the code
 type: setup ## check types, strictly
 	@$(BIN)/basedpyright
 
+# The resolver is needed here only: it has an environment of its own.
+UV := build/lock/bin/uv
 lock: setup ## renew requirements.lock from pyproject.toml
-	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
+	@test -x $(UV) || { $(BIN)/python -m venv build/lock && build/lock/bin/pip install --quiet uv; }
+	@$(UV) pip compile --quiet --generate-hashes --universal --python-version 3.11 \
 		--group dev --no-emit-index-url --custom-compile-command "make lock" \
 		pyproject.toml -o requirements.lock
-	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 \
+	@$(UV) pip compile --quiet --generate-hashes --universal --python-version 3.11 \
 		--group mutants --no-emit-index-url --custom-compile-command "make lock" \
 		-o benchmarks/mutants/requirements.txt
 

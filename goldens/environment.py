@@ -55,14 +55,30 @@ def python_of(version: str) -> Path:
     free = shutil.disk_usage(folder).free / 1e9
     if free < _NEEDED_GB:
         raise OracleError(f"{_NEEDED_GB} GB are needed in {folder}, {free:.0f} are free")
-    uv = Path(sys.executable).parent / "uv"
-    tool = str(uv) if uv.exists() else shutil.which("uv")
-    if tool is None:
-        raise OracleError("uv is missing: run `make setup`")
+    tool = _installer(folder)
     _run(tool, "venv", "--quiet", "--allow-existing", str(folder / "venv"))
     _run(tool, "pip", "install", "--python", str(python), "--compile-bytecode", "-r", str(lock))
     stamp.write_text(wanted, encoding="utf-8")
     return python
+
+
+def _installer(folder: Path) -> str:
+    """Return the path of uv: the machine's own, or one in an environment below `folder`.
+
+    It is needed here only, so set-up does not bring it.
+
+    Raises:
+        OracleError: where it cannot be installed.
+
+    """
+    own = shutil.which("uv")
+    if own is not None:
+        return own
+    place = folder / "uv"
+    if not (place / "bin" / "uv").exists():
+        _run(sys.executable, "-m", "venv", str(place))
+        _run(str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "uv")
+    return str(place / "bin" / "uv")
 
 
 def driver_of(version: str) -> Path | None:
