@@ -27,6 +27,7 @@ from policies.frame.evaluate import aws_findings
 from policies.frame.pack import policies
 from policies.frame.registry import AWS_RULES, AWS_STACK_RULES
 from policies.frame.session import Session
+from policies.rules.aws import data, iam, machines, network, trust
 from policies.views.aws.iam import is_wide
 from policies.views.aws.resource import AwsResource, kind_of, region_of
 from tests.helpers.policies import compliant_stack as lab
@@ -227,9 +228,7 @@ def test_every_rule_has_a_broken_field() -> None:
     """A rule that nothing breaks could be empty."""
     broken = {rule for rule, *_ in BROKEN} | {"aws-data-be-protected"}
     rules = [*AWS_RULES, *AWS_STACK_RULES]
-    here = {
-        f"policies.rules.aws_{topic}" for topic in ("iam", "trust", "network", "machines", "data")
-    }
+    here = {topic.__name__ for topic in (iam, trust, network, machines, data)}
     assert {rule.id for rule in rules if rule.check.__module__ in here} == broken
 
 
