@@ -37,11 +37,10 @@ LEAST_GIB: Final = 0.1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Run:
-    """A run with what it lacks of the estimate, GiB, and its kind ("" for a well known one)."""
+    """A run with what it lacks of the estimate, GiB."""
 
     sample: Sample
     lacks: float
-    kind: str
     sizes: dict[str, float]
 
 
@@ -80,7 +79,7 @@ def _by_kind(runs: Sequence[Sample], terms: Fitted) -> dict[str, list[_Run]]:
         sizes = dict(sample.loosely_known(terms))
         kind = next((name for name in reversed(PARTS) if sizes[name]), "")
         lacks = sample.kv(terms) - sample.kv_seen
-        kinds[kind].append(_Run(sample=sample, lacks=lacks, kind=kind, sizes=sizes))
+        kinds[kind].append(_Run(sample=sample, lacks=lacks, sizes=sizes))
     return kinds
 
 

@@ -8,7 +8,6 @@ A preview that failed is incomplete: that is an error, whatever its steps say.
 
 import datetime
 import json
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from pydantic import JsonValue
 
 from cli.errors import ExitCode, InputError
 from cli.output import finding_lines
+from cli.reading.inputs import read_text
 from policies.changes.preview import RULE, preview_findings
 from policies.core.finding import Finding, Severity
 from policies.frame.agreements import SETTINGS_KEY, context_of, of_settings
@@ -51,7 +51,7 @@ class Preview:
 
 def run(options: ChangesOptions) -> int:
     """Judge the preview and print what stands against it; return the exit code."""
-    preview = parse(_text(options.preview), str(options.preview))
+    preview = parse(read_text(options.preview), str(options.preview))
     findings = _findings(preview, options.approved)
     operations = Counter(str(step.get("op", "")) for step in preview.steps)
     if options.as_json:
@@ -151,15 +151,6 @@ def _incomplete(message: str) -> Finding:
     )
 
 
-def _text(path: Path) -> str:
-    if str(path) == "-":
-        return sys.stdin.read()
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); {_FORMS}") from None
-
-
 def _json(findings: Sequence[Finding], operations: Mapping[str, int]) -> str:
     rows: list[JsonValue] = [finding_lines.row(finding) for finding in findings]
     counted: dict[str, JsonValue] = dict(sorted(operations.items()))
@@ -171,13 +162,7 @@ def _show(findings: Sequence[Finding], operations: Mapping[str, int]) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
-    for severity in finding_lines.SEVERITIES:
-        for finding in findings:
-            if finding.severity is severity:
-                finding_lines.show(console, finding)
+    for finding in sorted(findings, key=lambda one: finding_lines.SEVERITIES.index(one.severity)):
+        finding_lines.show(console, finding)
     steps = ", ".join(f"{count} {name}" for name, count in sorted(operations.items()))
-    counts = ", ".join(
-        f"{sum(finding.severity is severity for finding in findings)} {severity.value}"
-        for severity in finding_lines.SEVERITIES
-    )
-    console.print(f"steps: {steps or 'none'}; {counts}")
+    console.print(f"steps: {steps or 'none'}; {finding_lines.counted(findings)}")

@@ -223,12 +223,9 @@ def _show(checked: Checked, *, everything: bool) -> None:
     for problem in checked.unreadable:
         line = "" if problem.line is None else f":{problem.line}"
         console.print(f"{problem.file}{line}: {problem.message}", style="red", markup=False)
-    counts = [
-        f"{sum(each.finding.severity is severity for each in checked.found)} {severity.value}"
-        for severity in finding_lines.SEVERITIES
-    ]
+    counts = finding_lines.counted(each.finding for each in checked.found)
     unread = f", {len(checked.unreadable)} unreadable" if checked.unreadable else ""
-    console.print(f"{checked.files} files, {checked.objects} objects: {', '.join(counts)}{unread}")
+    console.print(f"{checked.files} files, {checked.objects} objects: {counts}{unread}")
     left = len(checked.found) - len(shown)
     if left:
         console.print(f"{left} of them are conventions (--profile triplane lists them)")

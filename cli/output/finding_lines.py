@@ -1,5 +1,7 @@
 """Findings as lines for people and as rows of JSON: one form for every command that has some."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from pydantic import JsonValue
@@ -30,6 +32,12 @@ def row(finding: Finding, **beside: JsonValue) -> dict[str, JsonValue]:
         "message": finding.message,
         "remedy": finding.remedy,
     }
+
+
+def counted(findings: Iterable[Finding]) -> str:
+    """Return how many findings there are of each severity, as people read it."""
+    number = Counter(finding.severity for finding in findings)
+    return ", ".join(f"{number[severity]} {severity.value}" for severity in SEVERITIES)
 
 
 def show(console: "Console", finding: Finding) -> None:

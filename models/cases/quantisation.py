@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from models.architecture import Architecture, Quantisation, SchemeKind
+from models.architecture.config.name_words import words_of
 from models.architecture.config.quantisation import named_scheme
 from models.memory import Arguments
 
@@ -55,7 +56,7 @@ class Stored:
 
 def quantisation_in_name(name: str | None) -> str | None:
     """Return the method that a checkpoint's name ends in or contains as a word, or None."""
-    words = re.findall(r"[a-z0-9]+", (name or "").lower())
+    words = words_of(name or "")
     for word in words:
         if word in _WORDS:
             return _with_bits(_WORDS[word], words)
@@ -78,7 +79,7 @@ def stored_as_named(name: str | None, shape: Architecture, arguments: Arguments)
     replaces it; of the same kind it stays, since it knows more.
     """
     stated = arguments.quantization
-    words = re.findall(r"[a-z0-9]+", (name or "").lower())
+    words = words_of(name or "")
     method = _with_bits(stated, words) if stated else quantisation_in_name(name)
     if method is None:
         return Stored(shape=shape, arguments=arguments)

@@ -8,7 +8,7 @@ from typing import Final
 
 from sandbox.cluster.pki import Pki
 from sandbox.core.paths import PROJECT_ROOT
-from sandbox.core.processes import ProcessSpec
+from sandbox.core.processes import GO_MEMORY, ProcessSpec
 from sandbox.operators.controllers.table import NAMES, Controller
 from sandbox.toolchain import Toolchain
 
@@ -37,9 +37,6 @@ START_ORDER: Final = (
 """What every sandbox runs; the controllers of `sandbox/operators/controllers` come after, where
 wanted."""
 
-
-_GO_MEMORY: Final = {"GOGC": "400", "GOMEMLIMIT": "1GiB"}
-"""Go collects its garbage later, up to a bound: a start takes a quarter less of the processor."""
 
 _NO_AWS: Final = {
     # The stand-in takes any secret; a user's own must not reach a controller of the sandbox.
@@ -95,7 +92,7 @@ class Plan:
         # The build itself, not the link: an identity that a new bin directory does not change.
         program = str(self.tools.path(tool).resolve())
         argv = (program, *(f"--{flag}={value}" for flag, value in flags.items()))
-        return ProcessSpec(name=tool, argv=argv, env=_GO_MEMORY, inputs=inputs)
+        return ProcessSpec(name=tool, argv=argv, env=GO_MEMORY, inputs=inputs)
 
     def _etcd(self) -> ProcessSpec:
         client = f"https://127.0.0.1:{self.ports['etcd-client']}"

@@ -19,6 +19,7 @@ import yaml
 
 from sandbox.core.errors import SandboxError
 from sandbox.core.paths import PROJECT_ROOT
+from sandbox.core.processes import GO_MEMORY
 from sandbox.toolchain import Toolchain
 
 _SALT: Final = "encryptionsalt"
@@ -66,16 +67,14 @@ class Workspace:
 
     def env(self, command: str = "") -> dict[str, str]:
         """Return the environment of a pulumi command of this workspace."""
-        env = self.toolchain.env()
+        # A command lives for seconds: until a gigabyte is used, collecting garbage gains nothing.
+        env = {**GO_MEMORY, **self.toolchain.env()}
         for name in _SAFE_VARIABLES:
             env.pop(name, None)
         env["PULUMI_BACKEND_URL"] = f"file://{self.home / 'backend'}"
         env["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(self._passphrase())
         env.pop("PULUMI_CONFIG_PASSPHRASE", None)
         env["PULUMI_ERROR_OUTPUT_STRING"] = "true"
-        # A command lives for seconds: until a gigabyte is used, collecting garbage gains nothing.
-        env.setdefault("GOGC", "400")
-        env.setdefault("GOMEMLIMIT", "1GiB")
         if command == "preview":
             # A preview's checkpoints go nowhere, yet the engine serialises the whole state for
             # every step. An update must write each of them: a killed one resumes from the last.
