@@ -1,1 +1,1 @@
-"""The catalogue: data files, and the loader that turns them into the types of `models`."""
+"""The catalog: data files, and the loader that turns them into the types of `models`."""

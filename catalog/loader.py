@@ -1,4 +1,4 @@
-"""Reads the catalogue's files into the types of `models`; the only code that does.
+"""Reads the catalog's files into the types of `models`; the only code that does.
 
 `load` reads every file and reports every problem of every file at once. Reading does not judge
 whether a model fits or may be served: that is the work of `models` and `policies`.
@@ -22,7 +22,7 @@ from catalog.readers.goldens import load_goldens
 from catalog.readers.reading import Reader
 from models.core.problems import Problem, ProblemsError, shown
 from models.facts.accelerators import Accelerator, InstanceType
-from models.facts.catalogue import Catalogue, CatalogueModel, ModelEntry, plain_name
+from models.facts.catalog import Catalog, CatalogModel, ModelEntry, plain_name
 from models.facts.charts import Chart
 from models.facts.contract import EngineContract, Image
 
@@ -34,8 +34,8 @@ _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
 
 
-def load(root: Path | None = None) -> Catalogue:
-    """Return the whole catalogue under `root` (this package's folder by default).
+def load(root: Path | None = None) -> Catalog:
+    """Return the whole catalog under `root` (this package's folder by default).
 
     Raises `ProblemsError` with the problems of all files; a problem's path is the file, then the
     key in it.
@@ -43,7 +43,7 @@ def load(root: Path | None = None) -> Catalogue:
     reader = Reader(root or _HERE)
     accelerators = _accelerators(reader)
     engines = read_engines(reader)
-    catalogue = Catalogue(
+    catalog = Catalog(
         revision=_revision(reader.root),
         models=_models(reader, engines),
         accelerators=accelerators,
@@ -54,15 +54,15 @@ def load(root: Path | None = None) -> Catalogue:
         prices=_prices(reader),
         goldens={version: load_goldens(version, reader.root / "goldens") for version in engines},
     )
-    reader.finish("catalogue")
-    return catalogue
+    reader.finish("catalog")
+    return catalog
 
 
 def load_charts(root: Path | None = None) -> Mapping[str, Chart]:
     """Return the pinned Helm charts by name. Raises `ProblemsError` like `load`."""
     reader = Reader(root or _HERE)
     charts = _charts(reader)
-    reader.finish("catalogue")
+    reader.finish("catalog")
     return charts
 
 
@@ -77,11 +77,11 @@ def program(name: str, root: Path | None = None) -> Mapping[str, str]:
     if name not in known:
         problem = Problem(
             path="programs",
-            message="the catalogue has no such program",
+            message="the catalog has no such program",
             value=shown(name),
             allowed=", ".join(known),
         )
-        raise ProblemsError("catalogue", [problem])
+        raise ProblemsError("catalog", [problem])
     files = sorted((folder / name).glob("*.py"))
     return {path.name: path.read_text(encoding="utf-8") for path in files}
 
@@ -119,8 +119,8 @@ def _instance_types(
     return _named(reader, path, (*without_gpu, *carried), lambda row: row.name)
 
 
-def _models(reader: Reader, engines: Mapping[str, EngineContract]) -> dict[str, CatalogueModel]:
-    found: dict[str, CatalogueModel] = {}
+def _models(reader: Reader, engines: Mapping[str, EngineContract]) -> dict[str, CatalogModel]:
+    found: dict[str, CatalogModel] = {}
     for file in sorted((reader.root / "models").glob("*.yaml")):
         name = f"models/{file.name}"
         entry = reader.model(name, ModelEntry)
@@ -131,12 +131,12 @@ def _models(reader: Reader, engines: Mapping[str, EngineContract]) -> dict[str, 
         if entry.engine not in engines:
             reader.problem(
                 f"{name}: engine",
-                "the catalogue has no contract of this engine release",
+                "the catalog has no contract of this engine release",
                 value=shown(entry.engine),
                 allowed=", ".join(sorted(engines)),
                 mend=f"add engines/{entry.engine}.yaml, or name another release",
             )
-        found[entry.name] = CatalogueModel(entry=entry, config=config)
+        found[entry.name] = CatalogModel(entry=entry, config=config)
     return found
 
 
@@ -186,7 +186,7 @@ def _named(
     for index, row in enumerate(rows):
         key = key_of(row)
         if key in found:
-            reader.problem(f"{path}[{index}]", "is in the catalogue twice", value=shown(key))
+            reader.problem(f"{path}[{index}]", "is in the catalog twice", value=shown(key))
         found.setdefault(key, row)
     return found
 

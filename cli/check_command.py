@@ -17,8 +17,9 @@ def check(
         list[Path] | None,
         typer.Option("-f", "--file", help="A YAML or JSON file, a folder, or - for stdin."),
     ] = None,
-    catalogue: Annotated[
-        bool, typer.Option("--catalogue", help="Check every LIVE and STAGED catalogue model.")
+    catalog: Annotated[
+        bool,
+        typer.Option("--catalog", "--catalogue", help="Check every LIVE and STAGED catalog model."),
     ] = False,
     stack: Annotated[
         Path | None,
@@ -46,7 +47,7 @@ def check(
     return run(
         CheckOptions(
             files=(*(files or ()), *(paths or ())),
-            catalogue=catalogue,
+            catalog=catalog,
             stack=stack,
             strict=strict,
             profile=profile,

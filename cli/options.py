@@ -27,7 +27,7 @@ def _complete_gpu(incomplete: str) -> list[str]:
 Model = Annotated[
     str | None,
     typer.Argument(
-        help="A model of the catalogue, a hub id, or a name of the alias table.",
+        help="A model of the catalog, a hub id, or a name of the alias table.",
         autocompletion=_complete_model,
     ),
 ]
@@ -105,7 +105,7 @@ Quant = Annotated[
     typer.Option(
         "--quant",
         "--quantization",
-        help="Quantisation, where the checkpoint does not state it.",
+        help="Quantization, where the checkpoint does not state it.",
         rich_help_panel=_ENGINE,
     ),
 ]
@@ -192,6 +192,6 @@ Set = Annotated[
 Name = Annotated[str | None, typer.Option(help="The profile's name.")]
 Write = Annotated[bool, typer.Option("--write", help="Keep the profile for later budgets.")]
 LogProfiles = Annotated[
-    Path | None, typer.Option(help="Folder of profiles; the catalogue's by default.")
+    Path | None, typer.Option(help="Folder of profiles; the catalog's by default.")
 ]
 LogAsJson = Annotated[bool, typer.Option("--json", help="JSON for programs.")]

@@ -15,7 +15,7 @@ _LOAD, _PRICE, _TIERS = "Load", "Price of a prompt token", "Tiers"
 def select(
     models: Annotated[
         list[str] | None,
-        typer.Argument(help="Directories, config.json files, catalogue names or hub ids."),
+        typer.Argument(help="Directories, config.json files, catalog names or hub ids."),
     ] = None,
     model: Annotated[
         list[str] | None, typer.Option("--model", help="The same, as the old tool took it.")
@@ -89,7 +89,7 @@ def roi(
     ] = None,
     gpu: Annotated[
         str | None,
-        typer.Option(help="A card whose price the catalogue has.", rich_help_panel=_PRICE),
+        typer.Option(help="A card whose price the catalog has.", rich_help_panel=_PRICE),
     ] = None,
     region: Annotated[
         str, typer.Option(help="Where that price holds.", rich_help_panel=_PRICE)
@@ -212,7 +212,7 @@ def onboard(
     source: Annotated[
         str | None, typer.Argument(help="A hub id (OWNER/NAME) or a directory of the model.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="The catalogue name.")] = None,
+    name: Annotated[str | None, typer.Option(help="The catalog name.")] = None,
     format_: Annotated[
         str | None,
         typer.Option("--format", help="The weights' format; safetensors says nothing of it."),
@@ -221,21 +221,21 @@ def onboard(
         float | None, typer.Option(min=0.1, help="GiB that the engine may take of each GPU.")
     ] = None,
     gpu_pool: Annotated[
-        str | None, typer.Option(help="The pool's card; all of the catalogue by default.")
+        str | None, typer.Option(help="The pool's card; all of the catalog by default.")
     ] = None,
     hub_url: Annotated[
         str | None, typer.Option(envvar="HF_ENDPOINT", help="Another hub with the same API.")
     ] = None,
     revision: Annotated[str, typer.Option(help="Branch, tag or commit on the hub.")] = "main",
     owner: Annotated[str, typer.Option(help="The role that answers for it.")] = "platform-ml",
-    licence: Annotated[
-        str | None, typer.Option("--licence", "--license", help="In place of the hub's word.")
+    license: Annotated[
+        str | None, typer.Option("--license", "--license", help="In place of the hub's word.")
     ] = None,
     vllm_version: Annotated[
         str | None, typer.Option(help="The engine's release; the newest by default.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option(help="Folder to write to; the catalogue's by default.")
+        Path | None, typer.Option(help="Folder to write to; the catalog's by default.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print, write nothing.")] = False,
     force: Annotated[
@@ -243,7 +243,7 @@ def onboard(
     ] = False,
     as_json: Annotated[bool, _JSON] = False,
 ) -> int:
-    """Draft a catalogue entry, and tell on which cards the model fits.
+    """Draft a catalog entry, and tell on which cards the model fits.
 
     Exits with 1 if its configuration is not understood, or it fits nowhere.
     """
@@ -259,7 +259,7 @@ def onboard(
             hub_url=hub_url,
             revision=revision,
             owner=owner,
-            licence=licence,
+            license=license,
             engine=vllm_version,
             output=output,
             dry_run=dry_run,

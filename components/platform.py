@@ -85,7 +85,7 @@ class Platform(pulumi.ComponentResource):
             }
         self.outputs = {
             "environment": args.plan.environment.value,
-            "catalogRevision": args.plan.catalogue_revision,
+            "catalogRevision": args.plan.catalog_revision,
             "regions": regions,
             "totals": dict(totals_inputs(args.plan)),
             "bill": dict(bill_inputs()),

@@ -20,7 +20,7 @@ from goldens.compare import differences, drift, plain
 from goldens.environment import OracleError
 from goldens.files import failed, golden, text_of, write
 from goldens.run import ask
-from models.facts.catalogue import Catalogue
+from models.facts.catalog import Catalog
 
 VERSION: Final = "0.33.0"
 _DEFAULT_WORKERS: Final = 2
@@ -40,13 +40,13 @@ def main(words: list[str] | None = None) -> int:
     if given.drift:
         return _drift(*given.drift)
     try:
-        catalogue = load()
-        asked = cases(catalogue, given.engine)
+        catalog = load()
+        asked = cases(catalog, given.engine)
         if given.model:
             asked = [case for case in asked if case.model == given.model]
         if given.sample is not None:
-            return _sample(catalogue, asked, given.engine, given.sample, given.seed, given.workers)
-        return _generate(catalogue, asked, given.engine, given.model, given.fresh, given.workers)
+            return _sample(catalog, asked, given.engine, given.sample, given.seed, given.workers)
+        return _generate(catalog, asked, given.engine, given.model, given.fresh, given.workers)
     except OracleError as error:
         _say(str(error))
         return 2
@@ -57,7 +57,7 @@ def _say(text: str) -> None:
 
 
 def _generate(
-    catalogue: Catalogue,
+    catalog: Catalog,
     asked: list[Case],
     version: str,
     only: str | None,
@@ -65,7 +65,7 @@ def _generate(
     workers: int,
 ) -> int:
     began = time.monotonic()
-    answers = ask(asked, catalogue, version, workers=workers, fresh=fresh, say=_say)
+    answers = ask(asked, catalog, version, workers=workers, fresh=fresh, say=_say)
     missing = failed(answers, asked)
     for line in missing:
         _say(line)
@@ -76,7 +76,7 @@ def _generate(
     for case in asked:
         by_model[case.model].append(golden(case, answers[f"{case.model}/{case.name}"]))
     texts = {
-        name: text_of(version, name, catalogue.models[name].config, found)
+        name: text_of(version, name, catalog.models[name].config, found)
         for name, found in by_model.items()
     }
     write(version, texts, alone=only is not None)
@@ -85,12 +85,12 @@ def _generate(
 
 
 def _sample(
-    catalogue: Catalogue, asked: list[Case], version: str, size: int, seed: int | None, workers: int
+    catalog: Catalog, asked: list[Case], version: str, size: int, seed: int | None, workers: int
 ) -> int:
     chosen_seed = random.SystemRandom().randrange(10**6) if seed is None else seed
     _say(f"a sample of {size} of {len(asked)} cases, seed {chosen_seed}")
     chosen = random.Random(chosen_seed).sample(asked, min(size, len(asked)))
-    answers = ask(chosen, catalogue, version, workers=workers, fresh=True, say=_say)
+    answers = ask(chosen, catalog, version, workers=workers, fresh=True, say=_say)
     missing = failed(answers, chosen)
     goldens = load_goldens(version)
     wrong = 0

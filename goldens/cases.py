@@ -1,6 +1,6 @@
-"""Which cases the oracle is asked: every catalogue model on every class of card that it fits.
+"""Which cases the oracle is asked: every catalog model on every class of card that it fits.
 
-A class of card is a compute capability, asked on one card of the catalogue: kernels and defaults
+A class of card is a compute capability, asked on one card of the catalog: kernels and defaults
 follow from it (`CLASSES`: those that an instance type carries). What the pure model refuses is
 asked too: then the engine must refuse, in its own words. The arguments are those that the
 production profile resolves to.
@@ -16,7 +16,7 @@ from models.architecture import Architecture, architecture
 from models.core.base import GIB
 from models.engine.arguments import EngineArguments, EngineOverrides, Environment, Parallelism
 from models.facts.accelerators import Accelerator
-from models.facts.catalogue import Catalogue, CatalogueModel
+from models.facts.catalog import Catalog, CatalogModel
 from models.facts.contract import EngineContract
 from models.memory.terms.weights import Rank, weight_bytes
 from models.plan.resolve.model import Wanted, choose
@@ -82,21 +82,21 @@ def card_of(accelerator: Accelerator) -> dict[str, JsonValue]:
     }
 
 
-def cases(catalogue: Catalogue, version: str) -> list[Case]:
+def cases(catalog: Catalog, version: str) -> list[Case]:
     """Return all cases of one engine release, in a fixed order."""
     found: list[Case] = []
-    for name in sorted(catalogue.models):
-        model = catalogue.models[name]
+    for name in sorted(catalog.models):
+        model = catalog.models[name]
         if model.entry.engine == version:
             for card in CLASSES:
-                found += _on_card(catalogue, model, catalogue.accelerators[card])
+                found += _on_card(catalog, model, catalog.accelerators[card])
     return found
 
 
-def _on_card(catalogue: Catalogue, model: CatalogueModel, card: Accelerator) -> Iterator[Case]:
+def _on_card(catalog: Catalog, model: CatalogModel, card: Accelerator) -> Iterator[Case]:
     built = architecture(model.config)
-    contract = catalogue.engines[model.entry.engine]
-    alike = [a for a in catalogue.accelerators.values() if a.capability == card.capability]
+    contract = catalog.engines[model.entry.engine]
+    alike = [a for a in catalog.accelerators.values() if a.capability == card.capability]
     memory = max(accelerator.memory_gib for accelerator in alike) * GIB
     carried = [kind.gpus for accelerator in alike for kind in accelerator.instance_types]
     most = max(carried, default=1)
@@ -116,7 +116,7 @@ def _holds(built: Architecture, card: Accelerator, tensor: int, memory: float) -
 
 
 def _case(
-    model: CatalogueModel,
+    model: CatalogModel,
     built: Architecture,
     card: Accelerator,
     contract: EngineContract,

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from goldens.cases import Case, card_of
 from goldens.environment import ROOT, driver_of, home, python_of
-from models.facts.catalogue import Catalogue
+from models.facts.catalog import Catalog
 
 LIMIT_SEC: Final = 1200
 """Seconds for one case; the largest takes about half a minute on an idle core, and the oracle runs
@@ -30,7 +30,7 @@ Say = Callable[[str], None]
 
 def ask(
     asked: Iterable[Case],
-    catalogue: Catalogue,
+    catalog: Catalog,
     version: str,
     *,
     workers: int,
@@ -50,8 +50,8 @@ def ask(
     answers: dict[str, Answer] = {}
     by_card: dict[str, list[dict[str, JsonValue]]] = defaultdict(list)
     for case in asked:
-        job = case.job(catalogue.models[case.model].config)
-        key = key_of(job, card_of(catalogue.accelerators[case.card]))
+        job = case.job(catalog.models[case.model].config)
+        key = key_of(job, card_of(catalog.accelerators[case.card]))
         if key in known:
             answers[str(job["id"])] = known[key]
         else:
@@ -70,7 +70,7 @@ def ask(
             except Empty:
                 return
             begin = {
-                "card": card_of(catalogue.accelerators[card]),
+                "card": card_of(catalog.accelerators[card]),
                 "driver": None if driver is None else str(driver),
                 "limit_sec": LIMIT_SEC,
                 "cases": jobs,

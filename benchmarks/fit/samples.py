@@ -42,7 +42,7 @@ class Sample:
         """Return what is estimated beside the weights, GiB."""
         request, resolved = self.taken.request, self.taken.resolved
         graphs = cuda_graph_gib(request, resolved, fitted)
-        deducted = graphs if request.behaviour.graphs_deducted else 0.0
+        deducted = graphs if request.behavior.graphs_deducted else 0.0
         return (
             activation_gib(request, resolved, fitted)
             + non_torch_gib(request, self.weights, fitted)
@@ -93,7 +93,7 @@ def _kv_seen(case: Case, taken: Measure) -> float | None:
     if stated is not None or not tokens:
         return stated
     plan = taken.plan
-    if taken.request.behaviour.reports == "capacity":
+    if taken.request.behavior.reports == "capacity":
         return tokens / taken.resolved.max_model_len * plan.need_bytes / GIB
     each = min(group.block for group in plan.groups)
     return tokens / each * len(plan.groups) * plan.block_bytes / GIB

@@ -58,8 +58,8 @@ def fit_terms(runs: Sequence[Sample]) -> Fitted:
     known.
     """
     runs = [run for run in runs if _teaches(run)]
-    first = [run for run in runs if run.taken.request.behaviour.first_engine]
-    second = [run for run in runs if not run.taken.request.behaviour.first_engine]
+    first = [run for run in runs if run.taken.request.behavior.first_engine]
+    second = [run for run in runs if not run.taken.request.behavior.first_engine]
     floor, sorts = line(list(_sampler_peaks(runs)), (0.0, PRIOR.sampler_sorts), relative=True)
     base, per_layer = line(list(_graphs(runs)), (0.0, 0.0))
     context = typical(_non_torch(second, ranks=1), PRIOR.context)
@@ -140,7 +140,7 @@ def _lines(points: Sequence[Point]) -> Iterator[tuple[float, float]]:
 
 def _teaches(run: Sample) -> bool:
     request = run.taken.request
-    return not request.behaviour.assumed or request.arguments.gpu_memory_utilization is not None
+    return not request.behavior.assumed or request.arguments.gpu_memory_utilization is not None
 
 
 def _copy_gib(run: Sample) -> float:
@@ -163,7 +163,7 @@ def _sampler_leads(run: Sample) -> bool:
 def _stated_peak(run: Sample) -> float | None:
     """Return the peak of a log; from 0.21 on it holds the graphs that are deducted with it."""
     peak = run.case.number("activation_peak_gib")
-    if peak is None or not run.taken.request.behaviour.graphs_deducted:
+    if peak is None or not run.taken.request.behavior.graphs_deducted:
         return peak
     graphs = run.case.number("graph_gib")
     return None if graphs is None else peak - graphs
@@ -172,7 +172,7 @@ def _stated_peak(run: Sample) -> float | None:
 def _sampler_peaks(runs: Sequence[Sample]) -> Iterator[Point]:
     for run in runs:
         peak = _stated_peak(run)
-        sorts = run.taken.request.behaviour.sampler == "sorts"
+        sorts = run.taken.request.behavior.sampler == "sorts"
         if peak is not None and sorts and _sampler_leads(run):
             yield Point(thread=run.case.source, size=_copy_gib(run), value=peak)
 
@@ -185,14 +185,14 @@ def _graphs(runs: Sequence[Sample]) -> Iterator[Point]:
             continue
         request, resolved = run.taken.request, run.taken.resolved
         layers = layers_on_stage(request.architecture, request.arguments.pipeline)
-        size = layers * captured_sizes(resolved, request.behaviour) / 64 / 1024
+        size = layers * captured_sizes(resolved, request.behavior) / 64 / 1024
         yield Point(thread=run.case.source, size=size, value=seen)
 
 
 def _fused(runs: Sequence[Sample], fitted: Fitted) -> list[Told]:
     told: list[Told] = []
     for run in runs:
-        if run.taken.request.behaviour.sampler == "sorts" or not _sampler_leads(run):
+        if run.taken.request.behavior.sampler == "sorts" or not _sampler_leads(run):
             continue
         peak = _stated_peak(run)
         peak = left_over(run, fitted) if peak is None and is_plain(run) else peak
@@ -253,7 +253,7 @@ def _load_cache(runs: Sequence[Sample], fitted: Fitted) -> list[Told]:
     """Return the share of the weights; a run that implies more than all of them tells none."""
     told: list[Told] = []
     for run in runs:
-        kept = run.ranks > 1 and run.taken.request.behaviour.keeps_load_cache
+        kept = run.ranks > 1 and run.taken.request.behavior.keeps_load_cache
         if run.kv_seen is None or not kept:
             continue
         share = (run.kv(fitted) - run.kv_seen) / run.weights
@@ -271,10 +271,10 @@ def is_plain(run: Sample) -> bool:
     logged = run.case.number("weights_gib")
     if logged is not None and abs(logged - run.weights) > 0.02 * logged:
         return False
-    graphs = request.behaviour.graphs_deducted and not request.arguments.enforce_eager
-    quantised = request.architecture.quantisation
-    named = quantised is not None and (quantised.online or quantised.assumed)
-    kept = run.ranks > 1 and request.behaviour.keeps_load_cache
+    graphs = request.behavior.graphs_deducted and not request.arguments.enforce_eager
+    quantized = request.architecture.quantization
+    named = quantized is not None and (quantized.online or quantized.assumed)
+    kept = run.ranks > 1 and request.behavior.keeps_load_cache
     return not (request.architecture.is_hybrid or graphs or named or kept)
 
 

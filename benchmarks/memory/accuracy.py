@@ -56,9 +56,9 @@ def kind_of(sample: Sample) -> str:
 
 def release_of(sample: Sample) -> str:
     """Return the release that a run is taken for."""
-    behaviour = sample.taken.request.behaviour
-    major, minor = behaviour.release
-    return "not stated" if behaviour.assumed else f"{major}.{minor}"
+    behavior = sample.taken.request.behavior
+    major, minor = behavior.release
+    return "not stated" if behavior.assumed else f"{major}.{minor}"
 
 
 def by(found: Sequence[Sample], name: str, group: Callable[[Sample], str]) -> str:

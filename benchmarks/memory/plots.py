@@ -18,7 +18,7 @@ from benchmarks.memory.accuracy import compared, low_of, release_of, said, seen,
 from benchmarks.peers.answers import textbook
 from benchmarks.peers.questions import CLASSES, from_cases, missing_data
 from benchmarks.shared.documents import DOCUMENT, renewed
-from benchmarks.shared.drawing import COLOURS, GREY, Drawing, LogScale
+from benchmarks.shared.drawing import COLORS, GREY, Drawing, LogScale
 from benchmarks.shared.memory_cases import ROOT
 
 IMAGES: Final = ROOT / "docs" / "images"
@@ -79,17 +79,17 @@ def scatter(found: list[Point]) -> str:
     drawing.up(up, 70, 540)
     drawing.line((70, 500), (540, 30), GREY, ' stroke-dasharray="5 4"')
     for point in found:
-        x, colour = across.at(point.seen), COLOURS[point.kind]
+        x, color = across.at(point.seen), COLORS[point.kind]
         whisker = ' stroke-opacity="0.45" stroke-width="1.5"'
-        drawing.line((x, up.at(point.said)), (x, up.at(point.low)), colour, whisker)
+        drawing.line((x, up.at(point.said)), (x, up.at(point.low)), color, whisker)
     for point in found:
         words = f"{point.name}: {point.said:.2f} predicted, {point.seen:.2f} observed"
         at = (across.at(point.seen), up.at(point.said))
-        drawing.dot(at, COLOURS[point.kind], hollow=not point.stated, says=words)
+        drawing.dot(at, COLORS[point.kind], hollow=not point.stated, says=words)
     drawing.text((305, 540), "observed KV GiB per GPU", "middle")
     drawing.text((22, 265), "predicted KV GiB per GPU", "middle", ' transform="rotate(-90 22 265)"')
     drawing.text((560, 36), _runs(len(found)), more=' font-weight="bold"')
-    entries = [(kind, COLOURS[kind], False) for kind in CLASSES]
+    entries = [(kind, COLORS[kind], False) for kind in CLASSES]
     drawing.legend((566, 60), [*entries, ("from tokens, not stated", GREY, True)])
     drawing.text((560, 196), "line down: to the bound")
     drawing.text((560, 214), "dashed: equal")
@@ -120,7 +120,7 @@ def by_class(found: list[Point]) -> str:
         top = 60 + 70 * row
         drawing.text((98, top + 22), kind, "end", ' font-weight="bold"')
         drawing.text((98, top + 38), _runs(len(ours[kind])), "end")
-        _row(drawing, across, top + 16, COLOURS[kind], ours[kind], hollow=False)
+        _row(drawing, across, top + 16, COLORS[kind], ours[kind], hollow=False)
         _row(drawing, across, top + 42, GREY, simple[kind], hollow=True)
     drawing.text((400, bottom + 38), "absolute error of the KV memory per GPU, GiB", "middle")
     return drawing.svg()
@@ -130,14 +130,14 @@ def _row(
     drawing: Drawing,
     across: LogScale,
     y: float,
-    colour: str,
+    color: str,
     errors: list[tuple[Point, float]],
     *,
     hollow: bool,
 ) -> None:
     for point, error in errors:
         says = f"{point.name}: {error:.2f} GiB"
-        drawing.dot((across.at(error), y), colour, hollow=hollow, says=says)
+        drawing.dot((across.at(error), y), color, hollow=hollow, says=says)
     if errors:
         middle = across.at(statistics.median(error for _, error in errors))
         drawing.line((middle, y - 11), (middle, y + 11), "#111111", ' stroke-width="2.5"')

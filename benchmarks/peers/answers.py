@@ -117,7 +117,7 @@ def _cache_bytes(asked: Question) -> float:
 
 
 def leftover_gib(asked: Question, weights: float | None) -> float | None:
-    """Return utilisation x memory - weights, not below 0: the pool of methods that give none."""
+    """Return utilization x memory - weights, not below 0: the pool of methods that give none."""
     if weights is None or asked.memory_gib is None:
         return None
     return max(0.0, asked.utilization * asked.memory_gib - weights)

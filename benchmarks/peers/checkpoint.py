@@ -32,12 +32,12 @@ def header(found: Architecture, dtype: str) -> dict[str, int]:
 def _schemes(found: Architecture, weight: Weight) -> Sequence[Scheme]:
     layers: Sequence[int] = weight.layers if weight.layers is not None else (0,)
     head = weight.part is Part.HEAD
-    quantisation = found.quantisation
-    if not weight.linear or quantisation is None or (head and not quantisation.quantises_head):
+    quantization = found.quantization
+    if not weight.linear or quantization is None or (head and not quantization.quantizes_head):
         return [Scheme(kind=SchemeKind.NONE)] * len(layers)
     return [
         scheme_of(
-            quantisation,
+            quantization,
             tuple(name.format(layer) for name in weight.modules),
             expert=weight.experts > 0,
         )
@@ -46,7 +46,7 @@ def _schemes(found: Architecture, weight: Weight) -> Sequence[Scheme]:
 
 
 def _stored(scheme: Scheme, number: int, plain: str) -> dict[str, int]:
-    """Return one quantised weight's elements by dtype: data and scales (zero points left out)."""
+    """Return one quantized weight's elements by dtype: data and scales (zero points left out)."""
     groups = number // scheme.group if scheme.group else 0
     match scheme.kind:
         case SchemeKind.NONE:

@@ -9,10 +9,10 @@ from pydantic import JsonValue
 from benchmarks.peers.questions import GOLDENS, Asked, Seen, class_of, question, read_lines
 from benchmarks.shared.memory_cases import DATA
 from catalog.loader import load
-from models.architecture import architecture, with_quantisation
+from models.architecture import architecture, with_quantization
 from models.core.base import GIB
-from models.facts.catalogue import Catalogue
-from models.memory import Arguments, BudgetRequest, Card, behaviour_of
+from models.facts.catalog import Catalog
+from models.memory import Arguments, BudgetRequest, Card, behavior_of
 
 
 def from_goldens() -> list[Asked]:
@@ -21,10 +21,10 @@ def from_goldens() -> list[Asked]:
         "dict[str, dict[str, JsonValue]]",
         json.loads((DATA / "engine_configs.json").read_text(encoding="utf-8")),
     )
-    catalogue = load()
+    catalog = load()
     found: list[Asked] = []
     for golden in read_lines(GOLDENS):
-        request = golden_request(golden, configs[golden["model"]], catalogue)
+        request = golden_request(golden, configs[golden["model"]], catalog)
         asked = question(
             golden["id"],
             class_of(request.architecture),
@@ -44,20 +44,20 @@ def from_goldens() -> list[Asked]:
 
 
 def golden_request(
-    golden: Mapping[str, Any], config: Mapping[str, JsonValue], catalogue: Catalogue
+    golden: Mapping[str, Any], config: Mapping[str, JsonValue], catalog: Catalog
 ) -> BudgetRequest:
     """Return a golden's inputs; its blocks of 128 were asked for, all others chosen."""
     engine: Mapping[str, Any] = golden["engine"]
     found = architecture(config)
     if engine["quantization"] is not None:
-        found = with_quantisation(found, engine["quantization"])
-    accelerator = catalogue.accelerator_of(golden["gpu"])
+        found = with_quantization(found, engine["quantization"])
+    accelerator = catalog.accelerator_of(golden["gpu"])
     if accelerator is None:
-        raise ValueError(f"{golden['id']}: GPU {golden['gpu']!r} is not in the catalogue")
+        raise ValueError(f"{golden['id']}: GPU {golden['gpu']!r} is not in the catalog")
     return BudgetRequest(
         architecture=found,
         card=Card(memory_gib=accelerator.memory_gib, capability=accelerator.capability),
-        behaviour=behaviour_of("0.33.0"),
+        behavior=behavior_of("0.33.0"),
         arguments=Arguments(
             max_model_len=engine["max_model_len"],
             max_num_seqs=engine["max_num_seqs"],

@@ -22,13 +22,13 @@ from models.architecture import (
     CacheKind,
     Scheme,
     architecture,
-    with_quantisation,
+    with_quantization,
 )
 from models.architecture.config.names import ModelNames, model_key
 from models.core.base import GIB
 from models.core.problems import ProblemsError
-from models.facts.catalogue import Catalogue
-from models.memory import BudgetRequest, Card, behaviour_of
+from models.facts.catalog import Catalog
+from models.memory import BudgetRequest, Card, behavior_of
 from models.memory.inputs.request import resolve
 
 CASES: Final = "vram_cases.jsonl"
@@ -126,13 +126,13 @@ def read_lines(name: str) -> list[dict[str, Any]]:
 
 def from_cases() -> tuple[list[Asked], dict[str, int]]:
     """Return the real runs as questions, and why the others are none."""
-    names, catalogue = model_names(), load()
+    names, catalog = model_names(), load()
     lines = {str(line["id"]): line for line in read_lines(CASES)}
     found: list[Asked] = []
     left: Counter[str] = Counter()
     for case in cases():
         line = lines[case.id]
-        config = _config(str(line["model"]), names, catalogue)
+        config = _config(str(line["model"]), names, catalog)
         if config is None:
             left["no configuration of the model is known"] += 1
             continue
@@ -146,9 +146,9 @@ def from_cases() -> tuple[list[Asked], dict[str, int]]:
     return found, dict(left.most_common())
 
 
-def _config(name: str, names: ModelNames, catalogue: Catalogue) -> Mapping[str, JsonValue] | None:
+def _config(name: str, names: ModelNames, catalog: Catalog) -> Mapping[str, JsonValue] | None:
     wanted = model_key(name)
-    for model in catalogue.models.values():
+    for model in catalog.models.values():
         if wanted in (model_key(model.entry.name), model_key(model.entry.repository)):
             return model.config
     return names.configuration(name)
@@ -162,7 +162,7 @@ def _of_case(
     layout = request or BudgetRequest(
         architecture=architecture(config),
         card=_STAND_IN,
-        behaviour=behaviour_of(version if isinstance(version, str) else None),
+        behavior=behavior_of(version if isinstance(version, str) else None),
         arguments=arguments_of_line(line),
     )
     words = str(line["class"]).split("-")
@@ -204,9 +204,9 @@ def question(
     block: int | None = None,
 ) -> Question:
     """Return a request as every method gets it; `card` is None where the run states none."""
-    found, counted = _quantised(request)
+    found, counted = _quantized(request)
     resolved = resolve(request)
-    scheme = None if found.quantisation is None else _main_scheme(found)
+    scheme = None if found.quantization is None else _main_scheme(found)
     return Question(
         id=name,
         kind=kind,
@@ -220,24 +220,24 @@ def question(
         dtype=resolved.dtype,
         cache_dtype=resolved.cache_dtype,
         scheme=scheme,
-        method=None if found.quantisation is None else found.quantisation.method,
+        method=None if found.quantization is None else found.quantization.method,
         parameters=sum(found.parameters().values()) if counted else None,
         header=header(found, resolved.dtype) if counted else None,
         block=block,
     )
 
 
-def _quantised(request: BudgetRequest) -> tuple[Architecture, bool]:
+def _quantized(request: BudgetRequest) -> tuple[Architecture, bool]:
     """Return the architecture as it is stored, and whether its weights can be counted."""
     method, found = request.arguments.quantization, request.architecture
-    if found.quantisation is None and method is not None:
+    if found.quantization is None and method is not None:
         try:
-            found = with_quantisation(found, method)
+            found = with_quantization(found, method)
         except ProblemsError:
             return found, False
     return found, not found.incomplete
 
 
 def _main_scheme(found: Architecture) -> Scheme | None:
-    quantisation = found.quantisation
-    return None if quantisation is None else quantisation.expert_scheme or quantisation.scheme
+    quantization = found.quantization
+    return None if quantization is None else quantization.expert_scheme or quantization.scheme

@@ -31,7 +31,7 @@ def module(name: str) -> Any:
 def config_of(asked: Entry) -> Entry:
     """Return the `config.json` that the hub would serve.
 
-    A summary may lack the class, the dtype, and the quantisation that only the run's arguments
+    A summary may lack the class, the dtype, and the quantization that only the run's arguments
     tell; all are filled in, so that no tool fails for the lack of them.
     """
     config = cast("Entry", copy.deepcopy(asked["config"]))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final
 
-COLOURS: Final = {
+COLORS: Final = {
     "dense": "#4c72b0",
     "MoE": "#937860",
     "MLA": "#8172b3",
@@ -48,21 +48,21 @@ class Drawing:
         ]
 
     def line(
-        self, start: tuple[float, float], end: tuple[float, float], colour: str, more: str = ""
+        self, start: tuple[float, float], end: tuple[float, float], color: str, more: str = ""
     ) -> None:
         """Draw a line."""
         (x1, y1), (x2, y2) = start, end
         self._parts.append(
             f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
-            f'stroke="{colour}"{more}/>'
+            f'stroke="{color}"{more}/>'
         )
 
-    def dot(self, at: tuple[float, float], colour: str, *, hollow: bool, says: str) -> None:
+    def dot(self, at: tuple[float, float], color: str, *, hollow: bool, says: str) -> None:
         """Draw a point; `says` shows when the pointer rests on it."""
-        fill = "#ffffff" if hollow else colour
+        fill = "#ffffff" if hollow else color
         self._parts.append(
             f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="4" fill="{fill}" fill-opacity="0.8" '
-            f'stroke="{colour}" stroke-width="1.5"><title>{escape(says)}</title></circle>'
+            f'stroke="{color}" stroke-width="1.5"><title>{escape(says)}</title></circle>'
         )
 
     def text(
@@ -89,10 +89,10 @@ class Drawing:
             self.text((left - 6, y + 4), f"{tick:g}", "end")
 
     def legend(self, at: tuple[float, float], entries: Sequence[tuple[str, str, bool]]) -> None:
-        """Draw entries of (words, colour, hollow) below each other."""
-        for row, (words, colour, hollow) in enumerate(entries):
+        """Draw entries of (words, color, hollow) below each other."""
+        for row, (words, color, hollow) in enumerate(entries):
             y = at[1] + row * 20
-            self.dot((at[0], y), colour, hollow=hollow, says=words)
+            self.dot((at[0], y), color, hollow=hollow, says=words)
             self.text((at[0] + 12, y + 4), words)
 
     def svg(self) -> str:

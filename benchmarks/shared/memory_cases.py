@@ -20,7 +20,7 @@ from models.cases.cards import CardNames
 from models.cases.cases import Case as Question
 from models.cases.cases import arguments_of_case
 from models.cases.cases import case_of as question_of
-from models.facts.catalogue import Catalogue
+from models.facts.catalog import Catalog
 from models.memory import Arguments, BudgetRequest
 
 ROOT: Final = Path(__file__).parents[2]
@@ -65,14 +65,14 @@ def cases() -> list[Case]:
     return [_case(line, known) for line in lines]
 
 
-def case_of(line: Line, names: ModelNames, catalogue: Catalogue) -> Case:
+def case_of(line: Line, names: ModelNames, catalog: Catalog) -> Case:
     """Return one line as a case."""
-    return _case(line, _sources(names, catalogue))
+    return _case(line, _sources(names, catalog))
 
 
-def _sources(names: ModelNames, catalogue: Catalogue) -> Sources:
-    cards = CardNames(catalogue.accelerators, tables.other_gpus())
-    return Sources(catalogue=catalogue, names=names, cards=cards, pinned=False)
+def _sources(names: ModelNames, catalog: Catalog) -> Sources:
+    cards = CardNames(catalog.accelerators, tables.other_gpus())
+    return Sources(catalog=catalog, names=names, cards=cards, pinned=False)
 
 
 def _case(line: Line, known: Sources) -> Case:

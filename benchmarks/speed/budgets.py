@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed.budgets [--json]
 
-The models, cards and releases are the catalogue's; every request differs in length, so that nothing
+The models, cards and releases are the catalog's; every request differs in length, so that nothing
 is answered from a cache that a real run would not have.
 """
 
@@ -22,8 +22,8 @@ from pydantic import JsonValue
 from benchmarks.shared.memory_cases import ROOT
 from catalog.loader import load
 from models.architecture import architecture
-from models.facts.catalogue import Catalogue
-from models.memory import Arguments, BudgetRequest, Card, behaviour_of_contract, budget
+from models.facts.catalog import Catalog
+from models.memory import Arguments, BudgetRequest, Card, behavior_of_contract, budget
 
 NUMBER: Final = 1000
 
@@ -60,18 +60,18 @@ class Speed:
 Job = tuple[Mapping[str, JsonValue], BudgetRequest]
 
 
-def jobs(catalogue: Catalogue, number: int = NUMBER) -> list[Job]:
-    """Return requests over every model and card of the catalogue, each of another length."""
-    contract = max(catalogue.engines.items(), key=lambda item: tuple(map(int, item[0].split("."))))
-    behaviour = behaviour_of_contract(contract[1])
-    pairs = itertools.product(catalogue.models.values(), catalogue.accelerators.values())
-    shapes = {name: architecture(model.config) for name, model in catalogue.models.items()}
+def jobs(catalog: Catalog, number: int = NUMBER) -> list[Job]:
+    """Return requests over every model and card of the catalog, each of another length."""
+    contract = max(catalog.engines.items(), key=lambda item: tuple(map(int, item[0].split("."))))
+    behavior = behavior_of_contract(contract[1])
+    pairs = itertools.product(catalog.models.values(), catalog.accelerators.values())
+    shapes = {name: architecture(model.config) for name, model in catalog.models.items()}
     found: list[Job] = []
     for index, (model, accelerator) in enumerate(itertools.islice(itertools.cycle(pairs), number)):
         request = BudgetRequest(
             architecture=shapes[model.entry.name],
             card=Card(memory_gib=accelerator.memory_gib, capability=accelerator.capability),
-            behaviour=behaviour,
+            behavior=behavior,
             arguments=Arguments(max_model_len=1024 + index, tensor=1 << index % 4),
             n_gpus=8,
         )
@@ -104,10 +104,10 @@ def _python(code: str) -> tuple[float, str]:
     return time.perf_counter() - began, done.stdout
 
 
-def speed(catalogue: Catalogue, number: int = NUMBER, rounds: int = 5) -> Speed:
+def speed(catalog: Catalog, number: int = NUMBER, rounds: int = 5) -> Speed:
     """Measure everything."""
-    given = jobs(catalogue, number)
-    code = _COLD.format(model=next(iter(catalogue.models)), gpu=next(iter(catalogue.accelerators)))
+    given = jobs(catalog, number)
+    code = _COLD.format(model=next(iter(catalog.models)), gpu=next(iter(catalog.accelerators)))
     _python(code)
     cold = [_python(code) for _ in range(rounds)]
     words = [text.split() for _, text in cold]
@@ -132,7 +132,7 @@ def shown(found: Speed) -> str:
             f"{found.with_configuration_per_second:.0f} per second",
             f"one `budget` from a cold start: {found.cold_whole:.2f} s (interpreter "
             f"{found.interpreter:.2f}, imports {found.cold_import:.2f}, "
-            f"catalogue and budget {found.cold_budget:.2f})",
+            f"catalog and budget {found.cold_budget:.2f})",
             f"pulumi is {'' if found.imports_pulumi else 'not '}imported on its path",
         )
     )

@@ -1,1 +1,1 @@
-"""Scripts that regenerate catalogue files from their sources. Not imported by the loader."""
+"""Scripts that regenerate catalog files from their sources. Not imported by the loader."""

@@ -60,7 +60,7 @@ def flags_of(source: Path, parser_list: Path | None = None) -> tuple[Flag, ...]:
 
 
 def drift(version: str, source: Path) -> Iterator[str]:
-    """Yield how the catalogue's lists of a release differ from a source tree, a line each."""
+    """Yield how the catalog's lists of a release differ from a source tree, a line each."""
     flags = _read(version, "flags")
     metrics = _read(version, "metrics")
     old = {name for item in flags for name in Flag.model_validate_json(json.dumps(item)).names}

@@ -1,4 +1,4 @@
-"""How the catalogue's files are laid out, where that differs from the types they become.
+"""How the catalog's files are laid out, where that differs from the types they become.
 
 Only `catalog/loader.py` uses these; the rest of the project sees the types of `models`.
 """
@@ -13,7 +13,7 @@ from models.facts.charts import Chart
 from models.facts.contract import Image, RemovedFlag, RemovedMetric
 
 Source = Annotated[str, Field(min_length=1)]
-"""Where a figure was read. The catalogue has no figure without one."""
+"""Where a figure was read. The catalog has no figure without one."""
 
 
 class AcceleratorsFile(Model):

@@ -16,7 +16,7 @@ _HERE: Final = Path(__file__).parents[1] / "goldens"
 
 
 def load_goldens(version: str, root: Path | None = None) -> Goldens:
-    """Return the goldens of an engine release; empty where the catalogue has none.
+    """Return the goldens of an engine release; empty where the catalog has none.
 
     Raises `ProblemsError` when a model's file is asked for that cannot be read.
     """

@@ -43,7 +43,7 @@ class _GpusFile(Model):
 def model_names(given: Configurations, root: Path | None = None) -> ModelNames:
     """Return the alias table over the configurations given.
 
-    The table is read when a name is asked for that the catalogue does not have; `ProblemsError` is
+    The table is read when a name is asked for that the catalog does not have; `ProblemsError` is
     raised then.
     """
     here = root or _HERE
@@ -54,7 +54,7 @@ def model_names(given: Configurations, root: Path | None = None) -> ModelNames:
 def _words(root: Path) -> NameWords:
     reader = Reader(root)
     parsed = reader.model("model_name_words.yaml", NameWords)
-    reader.finish("catalogue")
+    reader.finish("catalog")
     return parsed or NameWords()
 
 
@@ -62,7 +62,7 @@ def _words(root: Path) -> NameWords:
 def _aliases(root: Path) -> tuple[Alias, ...]:
     reader = Reader(root)
     parsed = reader.model("model_aliases.yaml", _AliasesFile)
-    reader.finish("catalogue")
+    reader.finish("catalog")
     return parsed.models if parsed else ()
 
 
@@ -70,7 +70,7 @@ def other_gpus(root: Path | None = None) -> tuple[OtherGpu, ...]:
     """Return the GPUs that runs name and this project does not use. Raises `ProblemsError`."""
     reader = Reader(root or _HERE)
     parsed = reader.model("other_gpus.yaml", _GpusFile)
-    reader.finish("catalogue")
+    reader.finish("catalog")
     return tuple(
         OtherGpu(
             names=row.names,

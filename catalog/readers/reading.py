@@ -118,7 +118,7 @@ class Reader:
         try:
             return (self.root / name).read_text(encoding="utf-8")
         except FileNotFoundError:
-            self.problem(name, "the file is missing", mend="add it: see docs/catalogue.md")
+            self.problem(name, "the file is missing", mend="add it: see docs/catalog.md")
         except (OSError, UnicodeDecodeError) as error:
             self.problem(name, f"the file cannot be read: {error}")
         return None

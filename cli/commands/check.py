@@ -1,4 +1,4 @@
-"""`check`: the policy rules over YAML and JSON from anywhere, and the catalogue's own gate."""
+"""`check`: the policy rules over YAML and JSON from anywhere, and the catalog's own gate."""
 
 import json
 import re
@@ -28,7 +28,7 @@ class CheckOptions:
     """What `check` was asked; `versions` as written (`vllm=0.33.0`)."""
 
     files: tuple[Path, ...] = ()
-    catalogue: bool = False
+    catalog: bool = False
     stack: Path | None = None
     strict: bool = False
     profile: Profile = Profile.ANYBODY
@@ -57,8 +57,8 @@ class Checked:
 
 def run(options: CheckOptions) -> int:
     """Check what was asked and print it; return the exit code."""
-    if not options.files and not options.catalogue and options.stack is None:
-        raise InputError("give files or folders (-f FILE), --catalogue, or --stack FILE")
+    if not options.files and not options.catalog and options.stack is None:
+        raise InputError("give files or folders (-f FILE), --catalog, or --stack FILE")
     checked = check(options)
     if options.as_json:
         print(_json(checked))
@@ -70,7 +70,7 @@ def run(options: CheckOptions) -> int:
 
 
 def check(options: CheckOptions) -> Checked:
-    """Return what the rules find in files and in the catalogue."""
+    """Return what the rules find in files and in the catalog."""
     context = Context(whole=False, versions=_versions(options))
     reads = [read(path) for path in dict.fromkeys(paths_of(options.files))]
     found = [
@@ -78,12 +78,12 @@ def check(options: CheckOptions) -> Checked:
         for each in _findings(reads, context)
     ]
     found = list(_collapsed(found))
-    if options.catalogue:
-        from cli.commands.check_catalogue import catalogue_findings
+    if options.catalog:
+        from cli.commands.check_catalog import catalog_findings
 
-        found += [Located(finding=each, file=file) for each, file in catalogue_findings()]
+        found += [Located(finding=each, file=file) for each, file in catalog_findings()]
     if options.stack is not None:
-        from cli.commands.check_catalogue import stack_gate
+        from cli.commands.check_catalog import stack_gate
 
         found += [Located(finding=each, file=file) for each, file in stack_gate(options.stack)]
     rank = {severity: index for index, severity in enumerate(finding_lines.SEVERITIES)}
@@ -98,7 +98,7 @@ def check(options: CheckOptions) -> Checked:
 
 
 def _versions(options: CheckOptions) -> Mapping[str, str]:
-    """Return releases by component: those given; in our own files the catalogue's beside them."""
+    """Return releases by component: those given; in our own files the catalog's beside them."""
     known = pinned()
     versions = dict(known) if options.profile is Profile.TRIPLANE else {}
     for text in options.versions:

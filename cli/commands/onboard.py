@@ -1,4 +1,4 @@
-"""`triplane onboard`: a draft of a catalogue entry from a hub id or a local directory."""
+"""`triplane onboard`: a draft of a catalog entry from a hub id or a local directory."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ from cli.errors import ExitCode, InputError
 from cli.reading.model_source import from_path
 from models.core.names import WORKLOAD_NAME_MAX
 from models.facts.accelerators import Accelerator
-from models.facts.catalogue import Catalogue
+from models.facts.catalog import Catalog
 from models.memory import Verdict
 from models.serving.onboarding import (
     DEFAULT_OWNER,
@@ -24,7 +24,7 @@ from models.serving.onboarding import (
     Draft,
     Known,
     card_fits,
-    catalogue_name,
+    catalog_name,
     draft,
     newest_engine,
 )
@@ -44,7 +44,7 @@ class OnboardOptions:
     hub_url: str | None = None
     revision: str = "main"
     owner: str = DEFAULT_OWNER
-    licence: str | None = None
+    license: str | None = None
     engine: str | None = None
     output: Path | None = None
     dry_run: bool = False
@@ -54,13 +54,13 @@ class OnboardOptions:
 
 def run(options: OnboardOptions) -> int:
     """Draft, print, write unless it is a dry run, and return the exit code."""
-    catalogue = load()
+    catalog = load()
     known, config = _read(options)
-    if options.licence is not None:
-        known = known.model_copy(update={"licence": options.licence})
+    if options.license is not None:
+        known = known.model_copy(update={"license": options.license})
     name = _name(options, known)
-    engine = options.engine or newest_engine(catalogue.engines)
-    contract = contract_of(catalogue, engine)
+    engine = options.engine or newest_engine(catalog.engines)
+    contract = contract_of(catalog, engine)
     drafted = draft(
         name,
         config,
@@ -71,10 +71,10 @@ def run(options: OnboardOptions) -> int:
     )
     fits: tuple[CardFit, ...] = ()
     if drafted.subject is not None:
-        cards = _cards(options, catalogue)
+        cards = _cards(options, catalog)
         fits = card_fits(drafted.subject, cards, contract, most_gib=options.vram_budget)
     elif options.gpu_pool is not None:
-        _ = card_of(catalogue, options.gpu_pool)
+        _ = card_of(catalog, options.gpu_pool)
     files = _files(options, drafted, config)
     taken = sorted(path.name for path in files if path.exists())
     _print(options, drafted, fits, files, taken)
@@ -104,21 +104,21 @@ def _read(options: OnboardOptions) -> tuple[Known, dict[str, JsonValue] | None]:
 def _name(options: OnboardOptions, known: Known) -> str:
     source = options.source if known.repository == "unresolved" else known.repository
     resolved = Path(source).expanduser().resolve().name if source in (".", "..") else source
-    name = options.name or catalogue_name(resolved or "model")
+    name = options.name or catalog_name(resolved or "model")
     if name == "vllm":
         raise InputError("--name vllm: a Service of this name sets VLLM_PORT in its own pods")
-    if name != catalogue_name(name):
+    if name != catalog_name(name):
         raise InputError(
             f"--name {name}: must be a DNS label of at most {WORKLOAD_NAME_MAX} characters; "
-            f"{catalogue_name(name)} would do"
+            f"{catalog_name(name)} would do"
         )
     return name
 
 
-def _cards(options: OnboardOptions, catalogue: Catalogue) -> Sequence[Accelerator]:
+def _cards(options: OnboardOptions, catalog: Catalog) -> Sequence[Accelerator]:
     if options.gpu_pool is not None:
-        return [card_of(catalogue, options.gpu_pool)]
-    return list(catalogue.accelerators.values())
+        return [card_of(catalog, options.gpu_pool)]
+    return list(catalog.accelerators.values())
 
 
 def _files(

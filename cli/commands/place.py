@@ -14,7 +14,7 @@ from cli.errors import ExitCode, InputError
 from cli.reading.model_source import find_model, subject_of
 from models.core.base import Model
 from models.engine.arguments import EngineOverrides
-from models.facts.catalogue import Catalogue
+from models.facts.catalog import Catalog
 from models.placement.files import GpuRow, ModelRow, PlacementFile, StateFile, gpu_rows
 from models.placement.needs import need_gib
 from models.placement.place import Demand, Gpu, Placement, Strategy, place
@@ -47,9 +47,9 @@ def run(options: PlaceOptions) -> int:
     if (options.preset is None) != (options.state is None):
         raise InputError("--preset and --state belong together")
     wanted = _read(source, PlacementFile)
-    catalogue = load()
-    gpus = list(_gpus(_rows(options, wanted, source), catalogue))
-    demands = list(_demands(wanted, gpus, catalogue))
+    catalog = load()
+    gpus = list(_gpus(_rows(options, wanted, source), catalog))
+    demands = list(_demands(wanted, gpus, catalog))
     strategy = options.strategy or wanted.strategy or Strategy.MAXIMIZE_MODELS
     reserve = options.reserve_gib
     if reserve is None:
@@ -91,16 +91,16 @@ def _rows(options: PlaceOptions, wanted: PlacementFile, source: Path) -> Sequenc
     return wanted.gpus
 
 
-def _gpus(rows: Sequence[GpuRow], catalogue: Catalogue) -> Iterator[Gpu]:
+def _gpus(rows: Sequence[GpuRow], catalog: Catalog) -> Iterator[Gpu]:
     """Yield every GPU, named `node/number`."""
     numbers: Counter[str] = Counter()
     for row in rows:
-        card = catalogue.accelerator_of(row.kind)
+        card = catalog.accelerator_of(row.kind)
         memory = row.memory_gib or (None if card is None else card.memory_gib)
         if memory is None:
-            names = ", ".join(sorted(catalogue.accelerators))
+            names = ", ".join(sorted(catalog.accelerators))
             raise InputError(
-                f"{row.kind}: not in the catalogue; give memory_gib in the file, or one of {names}"
+                f"{row.kind}: not in the catalog; give memory_gib in the file, or one of {names}"
             )
         for _ in range(row.count):
             name = f"{row.node}/{numbers[row.node]}"
@@ -109,17 +109,17 @@ def _gpus(rows: Sequence[GpuRow], catalogue: Catalogue) -> Iterator[Gpu]:
             yield Gpu(name=name, node=row.node, kind=kind, memory_gib=memory)
 
 
-def _demands(wanted: PlacementFile, gpus: Sequence[Gpu], catalogue: Catalogue) -> Iterator[Demand]:
+def _demands(wanted: PlacementFile, gpus: Sequence[Gpu], catalog: Catalog) -> Iterator[Demand]:
     kinds = list(dict.fromkeys(gpu.kind for gpu in gpus))
     names = Counter(name for row in wanted.models for name in row.instances)
     twice = [name for name, count in names.items() if count > 1]
     if twice:
         raise InputError(f"models: {', '.join(twice)} is named twice; use replicas or other names")
     for row in wanted.models:
-        gib, refused = _needs(row, kinds, wanted.engine, catalogue)
+        gib, refused = _needs(row, kinds, wanted.engine, catalog)
         allowed = row.gpu_kinds
         if allowed is not None:
-            cards = [(text, catalogue.accelerator_of(text)) for text in allowed]
+            cards = [(text, catalog.accelerator_of(text)) for text in allowed]
             allowed = tuple(text if card is None else card.name for text, card in cards)
         for name in row.instances:
             yield Demand(
@@ -133,20 +133,20 @@ def _demands(wanted: PlacementFile, gpus: Sequence[Gpu], catalogue: Catalogue) -
 
 
 def _needs(
-    row: ModelRow, kinds: Sequence[str], engine: str | None, catalogue: Catalogue
+    row: ModelRow, kinds: Sequence[str], engine: str | None, catalog: Catalog
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Return GiB by kind of GPU, and by kind why the model does not run there."""
     if row.gib is not None:
         return dict.fromkeys(kinds, row.gib), {}
-    subject = subject_of(find_model(row.model or row.name, catalogue), catalogue, None)
-    contract = contract_of(catalogue, engine or newest_engine(catalogue.engines))
+    subject = subject_of(find_model(row.model or row.name, catalog), catalog, None)
+    contract = contract_of(catalog, engine or newest_engine(catalog.engines))
     overrides = EngineOverrides(max_model_len=row.max_model_len, kv_cache_dtype=row.kv_cache_dtype)
     gib: dict[str, float] = {}
     refused: dict[str, str] = {}
     for kind in kinds:
-        card = catalogue.accelerators.get(kind)
+        card = catalog.accelerators.get(kind)
         if card is None:
-            refused[kind] = "not in the catalogue, so give the model's gib"
+            refused[kind] = "not in the catalog, so give the model's gib"
             continue
         need = need_gib(
             subject.entry,

@@ -62,16 +62,16 @@ def _gpu_price(gpu: str, region: str) -> tuple[float, str]:
     from catalog.loader import load
     from cli.commands.select import card_of
 
-    catalogue = load()
-    card = card_of(catalogue, gpu)
+    catalog = load()
+    card = card_of(catalog, gpu)
     prices = [
-        (catalogue.prices[machine.name, region] / machine.gpus, machine.name)
+        (catalog.prices[machine.name, region] / machine.gpus, machine.name)
         for machine in card.instance_types
-        if (machine.name, region) in catalogue.prices
+        if (machine.name, region) in catalog.prices
     ]
     if not prices:
         raise InputError(
-            f"--gpu {gpu}: the catalogue has no price of it in {region}; give --gpu-usd-per-hour"
+            f"--gpu {gpu}: the catalog has no price of it in {region}; give --gpu-usd-per-hour"
         )
     price, name = min(prices)
     return price, f"a GPU of {name} in {region}, {price:.4f} USD per hour (catalog/prices.yaml)"

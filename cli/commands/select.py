@@ -11,7 +11,7 @@ from cli.errors import ExitCode, InputError
 from cli.reading.model_source import find_model, subject_of
 from models.engine.arguments import EngineOverrides, Environment
 from models.facts.accelerators import Accelerator
-from models.facts.catalogue import Catalogue
+from models.facts.catalog import Catalog
 from models.facts.contract import EngineContract
 from models.serving.selection import Selection, Subject, select, smallest
 
@@ -33,16 +33,15 @@ class SelectOptions:
 def run(options: SelectOptions) -> int:
     """Answer, print and return the exit code."""
     if not options.models:
-        raise InputError("say which model: --model DIRECTORY, config.json or a catalogue name")
+        raise InputError("say which model: --model DIRECTORY, config.json or a catalog name")
     if options.tp is not None and not options.gpus:
         raise InputError("--tp: say on which card, with --gpu")
-    catalogue = load()
-    cards = [card_of(catalogue, text) for text in options.gpus]
+    catalog = load()
+    cards = [card_of(catalog, text) for text in options.gpus]
     subjects = [
-        subject_of(find_model(text, catalogue), catalogue, options.format)
-        for text in options.models
+        subject_of(find_model(text, catalog), catalog, options.format) for text in options.models
     ]
-    answers = [_selections(options, subject, catalogue, cards) for subject in subjects]
+    answers = [_selections(options, subject, catalog, cards) for subject in subjects]
     rows = [_row(subject, found) for subject, found in zip(subjects, answers, strict=True)]
     if options.as_json:
         data = rows if len(rows) > 1 else rows[0]
@@ -53,32 +52,32 @@ def run(options: SelectOptions) -> int:
     return ExitCode.GOOD if good else ExitCode.FINDING
 
 
-def card_of(catalogue: Catalogue, text: str) -> Accelerator:
+def card_of(catalog: Catalog, text: str) -> Accelerator:
     """Return the card that a name means. Raises `InputError` naming those that are known."""
-    found = catalogue.accelerator_of(text)
+    found = catalog.accelerator_of(text)
     if found is None:
-        names = ", ".join(sorted(catalogue.accelerators))
-        raise InputError(f"{text}: no such card in the catalogue; there are {names}")
+        names = ", ".join(sorted(catalog.accelerators))
+        raise InputError(f"{text}: no such card in the catalog; there are {names}")
     return found
 
 
-def contract_of(catalogue: Catalogue, version: str) -> EngineContract:
+def contract_of(catalog: Catalog, version: str) -> EngineContract:
     """Return the contract of a release. Raises `InputError` naming those that are known."""
-    found = catalogue.engines.get(version)
+    found = catalog.engines.get(version)
     if found is None:
-        names = ", ".join(sorted(catalogue.engines))
+        names = ", ".join(sorted(catalog.engines))
         raise InputError(f"{version}: no contract of this release; there are {names}")
     return found
 
 
 def _selections(
-    options: SelectOptions, subject: Subject, catalogue: Catalogue, cards: Sequence[Accelerator]
+    options: SelectOptions, subject: Subject, catalog: Catalog, cards: Sequence[Accelerator]
 ) -> list[Selection]:
-    contract = contract_of(catalogue, options.engine or subject.entry.engine)
+    contract = contract_of(catalog, options.engine or subject.entry.engine)
     overrides = EngineOverrides(max_model_len=options.max_model_len)
     environments = options.environments or tuple(Environment)
     if not cards:
-        known = tuple(catalogue.accelerators.values())
+        known = tuple(catalog.accelerators.values())
         return [smallest(subject, each, known, contract, overrides) for each in environments]
     return [
         select(subject, each, card, contract, overrides, options.tp)

@@ -103,7 +103,7 @@ def _show_one(console: "Console", answer: Answer) -> None:
     console.print(f"[bold]{escape(answer.id)}[/]: {_verdict(found.verdict)}")
     if request is not None:
         card = f"{request.card.product or 'GPU'}, {request.card.memory_gib:.2f} GiB"
-        major, minor = request.behaviour.release
+        major, minor = request.behavior.release
         asked = found.requested_gib or 0.0
         console.print(f"{escape(card)}; vLLM {major}.{minor}; {asked:.2f} GiB asked for")
         table = Table(show_header=False, box=None, pad_edge=False)

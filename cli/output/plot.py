@@ -6,7 +6,7 @@ from typing import Final
 
 from cli.output.answers import Answer
 
-_COLOURS: Final = (
+_COLORS: Final = (
     ("weights", "#4c72b0"),
     ("outside PyTorch", "#937860"),
     ("activation peak", "#dd8452"),
@@ -41,7 +41,7 @@ def segments(answer: Answer) -> list[tuple[str, float]]:
     found, request = answer.budget, answer.request
     if request is None or found.weights_gib is None:
         return []
-    graphs = found.cuda_graph_gib if request.behaviour.graphs_deducted else 0.0
+    graphs = found.cuda_graph_gib if request.behavior.graphs_deducted else 0.0
     values = (
         found.weights_gib,
         found.non_torch_gib,
@@ -49,7 +49,7 @@ def segments(answer: Answer) -> list[tuple[str, float]]:
         graphs,
         found.kv_cache_gib,
     )
-    names = [name for name, _ in _COLOURS]
+    names = [name for name, _ in _COLORS]
     return [(name, max(0.0, value or 0.0)) for name, value in zip(names, values, strict=True)]
 
 
@@ -60,9 +60,9 @@ def _most(answer: Answer) -> float:
 
 def _legend() -> list[str]:
     parts = ['<text x="10" y="24" font-size="15">GPU memory per GPU, GiB</text>']
-    for index, (name, colour) in enumerate(_COLOURS):
+    for index, (name, color) in enumerate(_COLORS):
         x = 10 + index * 140
-        parts.append(f'<rect x="{x}" y="36" width="12" height="12" fill="{colour}"/>')
+        parts.append(f'<rect x="{x}" y="36" width="12" height="12" fill="{color}"/>')
         parts.append(f'<text x="{x + 17}" y="47">{name}</text>')
     parts.append('<text x="720" y="47">dashed: asked for; frame: card</text>')
     return parts
@@ -76,10 +76,10 @@ def _bar(answer: Answer, y: int, scale: float) -> list[str]:
         reason = escape((answer.reasons or ("",))[0][:100])
         return [*parts, f'<text x="{_LEFT}" y="{y + 17}" fill="#777">unknown: {reason}</text>']
     x = float(_LEFT)
-    for (name, value), (_, colour) in zip(segments(answer), _COLOURS, strict=True):
+    for (name, value), (_, color) in zip(segments(answer), _COLORS, strict=True):
         width = value * scale
         parts.append(
-            f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_BAR}" fill="{colour}">'
+            f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_BAR}" fill="{color}">'
             f"<title>{name}: {value:.2f} GiB</title></rect>"
         )
         if width > 34:

@@ -1,1 +1,1 @@
-"""What a command is given: files, folders, the catalogue, a hub."""
+"""What a command is given: files, folders, the catalog, a hub."""

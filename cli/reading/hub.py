@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from cli.errors import InputError
 from models.core.base import UNRESOLVED
 from models.serving.formats import SIDE_FILES, merged_config
-from models.serving.onboarding import Known, licence_of
+from models.serving.onboarding import Known, license_of
 
 DEFAULT_HUB: Final = "https://huggingface.co"
 _CONNECT_SEC: Final = 5
@@ -50,7 +50,7 @@ def from_hub(repository: str, hub: str, revision: str) -> tuple[Known, Json]:
     known = Known(
         repository=repository,
         revision=commit,
-        licence=licence_of(
+        license=license_of(
             card if isinstance(card, dict) else {},
             [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else [],
         ),
@@ -84,7 +84,7 @@ def _json(url: str, repository: str) -> Json:
     if answer.status_code in (401, 403):
         raise InputError(
             f"{repository}: the hub answers {answer.status_code}: the model does not exist, or is "
-            "gated; accept its licence there and set HF_TOKEN, or give a local directory"
+            "gated; accept its license there and set HF_TOKEN, or give a local directory"
         )
     if answer.status_code != requests.codes.ok:
         what = "has no such model, revision or file" if answer.status_code == 404 else "fails"

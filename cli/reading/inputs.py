@@ -1,4 +1,4 @@
-"""Reads what a command is given: files, catalogue, tables of names. The only I/O beside output."""
+"""Reads what a command is given: files, catalog, tables of names. The only I/O beside output."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ from catalog.readers.names import model_names, other_gpus
 from cli.errors import InputError
 from models.cases.asking import Sources
 from models.cases.cards import CardNames
-from models.facts.catalogue import Catalogue
+from models.facts.catalog import Catalog
 
 Json = dict[str, JsonValue]
 
@@ -69,15 +69,15 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def sources(configs: Mapping[str, Json], *, pinned: bool) -> Sources:
     """Return what names are looked up in."""
-    catalogue, cards = _tables()
-    return Sources(catalogue=catalogue, names=model_names(configs), cards=cards, pinned=pinned)
+    catalog, cards = _tables()
+    return Sources(catalog=catalog, names=model_names(configs), cards=cards, pinned=pinned)
 
 
 @cache
-def _tables() -> tuple[Catalogue, CardNames]:
-    """Return the catalogue and its cards; read once for a process that answers many commands."""
-    catalogue = load()
-    return catalogue, CardNames(catalogue.accelerators, other_gpus())
+def _tables() -> tuple[Catalog, CardNames]:
+    """Return the catalog and its cards; read once for a process that answers many commands."""
+    catalog = load()
+    return catalog, CardNames(catalog.accelerators, other_gpus())
 
 
 def _not_json(text: str) -> JsonValue:

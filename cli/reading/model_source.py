@@ -1,4 +1,4 @@
-"""Where a model that a person names is found: a directory, the catalogue, the table of names."""
+"""Where a model that a person names is found: a directory, the catalog, the table of names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from cli.errors import InputError
 from cli.reading.inputs import Json, parse_object, read_config, read_text
 from models.architecture import architecture
 from models.core.problems import ProblemsError
-from models.facts.catalogue import Catalogue, CatalogueModel, ModelEntry
+from models.facts.catalog import Catalog, CatalogModel, ModelEntry
 from models.serving.formats import SIDE_FILES, find_format, merged_config, under_format
 from models.serving.onboarding import (
     Known,
-    catalogue_name,
+    catalog_name,
     draft,
-    licence_of,
+    license_of,
     newest_engine,
     snapshot_of,
 )
@@ -30,7 +30,7 @@ _FILES_AT_MOST: Final = 2000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundModel:
-    """A model's configuration with what its source tells; `entry` is the catalogue's own.
+    """A model's configuration with what its source tells; `entry` is the catalog's own.
 
     `weights` is the directory of the weights where one was given.
     """
@@ -42,14 +42,14 @@ class FoundModel:
     weights: str | None = None
 
 
-def find_model(text: str, catalogue: Catalogue) -> FoundModel:
+def find_model(text: str, catalog: Catalog) -> FoundModel:
     """Return the model that a path or a name means. Raises `InputError`."""
     path = Path(text).expanduser()
     if path.exists():
         return from_path(path)
-    for model in catalogue.models.values():
+    for model in catalog.models.values():
         if text in (model.entry.name, model.entry.repository):
-            known = Known(source="the catalogue")
+            known = Known(source="the catalog")
             return FoundModel(
                 name=model.entry.name, config=dict(model.config), known=known, entry=model.entry
             )
@@ -58,15 +58,15 @@ def find_model(text: str, catalogue: Catalogue) -> FoundModel:
     table = model_names({})
     reading = table.read(text)
     if reading is None:
-        names, near = ", ".join(sorted(catalogue.models)), table.nearest(text)
+        names, near = ", ".join(sorted(catalog.models)), table.nearest(text)
         hint = "" if near is None else f" (the nearest is {near})"
         raise InputError(
-            f"{text}: no directory, no model of the catalogue ({names}) and no known name{hint}; "
+            f"{text}: no directory, no model of the catalog ({names}) and no known name{hint}; "
             "give the directory with its config.json"
         )
     read_as = "" if reading.note is None else f": {reading.note}"
     known = Known(repository=text, source=f"catalog/model_aliases.yaml{read_as}")
-    return FoundModel(name=catalogue_name(text), config=dict(reading.config), known=known)
+    return FoundModel(name=catalog_name(text), config=dict(reading.config), known=known)
 
 
 def from_path(path: Path) -> FoundModel:
@@ -91,13 +91,13 @@ def from_path(path: Path) -> FoundModel:
     known = Known(
         repository=repository,
         revision=revision,
-        licence=licence_of(_card(folder)),
+        license=license_of(_card(folder)),
         files=files,
         source=f"the directory {folder.resolve().name}",
     )
     name = repository if repository != "unresolved" else folder.resolve().name
     return FoundModel(
-        name=catalogue_name(name),
+        name=catalog_name(name),
         config=config,
         known=known,
         weights=str(path) if path.is_dir() else None,
@@ -134,9 +134,9 @@ def _card(folder: Path) -> Mapping[str, JsonValue]:
     return cast("Mapping[str, JsonValue]", head) if isinstance(head, dict) else {}
 
 
-def subject_of(found: FoundModel, catalogue: Catalogue, asked_format: str | None) -> Subject:
+def subject_of(found: FoundModel, catalog: Catalog, asked_format: str | None) -> Subject:
     """Return what arguments are wanted for. Raises `InputError` where it is not understood."""
-    engine = newest_engine(catalogue.engines) if found.entry is None else found.entry.engine
+    engine = newest_engine(catalog.engines) if found.entry is None else found.entry.engine
     drafted = draft(found.name, found.config, found.known, engine=engine)
     if drafted.subject is None:
         raise InputError("\n".join((f"{found.name}: not understood", *drafted.problems)))
@@ -147,8 +147,8 @@ def subject_of(found: FoundModel, catalogue: Catalogue, asked_format: str | None
     changed = under_format(shapes, chosen)
     goldens = None
     if found.entry is not None and changed == shapes:
-        model = CatalogueModel(entry=found.entry, config=found.config)
-        goldens = catalogue.goldens_of(model, engine)
+        model = CatalogModel(entry=found.entry, config=found.config)
+        goldens = catalog.goldens_of(model, engine)
     return Subject(
         entry=found.entry or drafted.entry,
         architecture=changed,

@@ -1,4 +1,4 @@
-"""What is set in the values of each operator's chart, by the chart's name in the catalogue.
+"""What is set in the values of each operator's chart, by the chart's name in the catalog.
 
 The same names as the rows of `models/plan/operators.py`; a test holds the two together.
 """

@@ -38,7 +38,7 @@ def _engine(built: Built) -> dict[str, Any]:
 
 
 def _backends(model: Any) -> list[str]:
-    """Return the kernels that quantisation methods chose, as `Method:KERNEL`."""
+    """Return the kernels that quantization methods chose, as `Method:KERNEL`."""
     found: set[str] = set()
     for module in model.modules():
         method = getattr(module, "quant_method", None)

@@ -1,4 +1,4 @@
-"""Post-processes weights in the engine's own order: quantisation methods, attention, model.
+"""Post-processes weights in the engine's own order: quantization methods, attention, model.
 
 Layers of experts that are alike are processed once, and the change in what is alive is counted for
 the others: kernels that repack expert by expert would take minutes on fake tensors.
@@ -42,7 +42,7 @@ def processed(model: Any, config: Any, device: Any) -> tuple[Sizes, list[str]]:
 
 
 def _kind(module: Any, method: Any) -> tuple[object, ...] | None:
-    """Return what makes layers of quantised experts alike; None for all other layers."""
+    """Return what makes layers of quantized experts alike; None for all other layers."""
     shapes = [(name, tuple(value.shape)) for name, value in module.named_parameters(recurse=False)]
     is_experts = any(len(shape) >= 3 for _, shape in shapes)
     if not is_experts or type(method).__name__.startswith("Unquantized"):

@@ -1,12 +1,12 @@
-"""From a Hugging Face `config.json` to what memory depends on: weights, caches, quantisation.
+"""From a Hugging Face `config.json` to what memory depends on: weights, caches, quantization.
 
 `architecture` is pure. It refuses, with every problem at once, a configuration whose model type,
-layer kinds or quantisation it does not know, and one that lacks a field it needs.
+layer kinds or quantization it does not know, and one that lacks a field it needs.
 """
 
-from models.architecture.build import architecture, classes_of, with_quantisation
+from models.architecture.build import architecture, classes_of, with_quantization
 from models.architecture.config.patterns import matches
-from models.architecture.config.quantisation import named_scheme, scheme_of
+from models.architecture.config.quantization import named_scheme, scheme_of
 from models.architecture.types import (
     TOWERS,
     Architecture,
@@ -14,7 +14,7 @@ from models.architecture.types import (
     CacheLayers,
     Family,
     Part,
-    Quantisation,
+    Quantization,
     Rows,
     Scheme,
     SchemeKind,
@@ -30,7 +30,7 @@ __all__ = [
     "CacheLayers",
     "Family",
     "Part",
-    "Quantisation",
+    "Quantization",
     "Rows",
     "Scheme",
     "SchemeKind",
@@ -42,5 +42,5 @@ __all__ = [
     "matches",
     "named_scheme",
     "scheme_of",
-    "with_quantisation",
+    "with_quantization",
 ]

@@ -12,14 +12,14 @@ from models.architecture.blocks.vision import step_elements, vision
 from models.architecture.config.conventions import with_usual_exceptions
 from models.architecture.config.defaults import TIED_BY_DEFAULT
 from models.architecture.config.fields import Fields, is_mapping, layer_count
-from models.architecture.config.quantisation import MXFP4, named_scheme, quantisation
+from models.architecture.config.quantization import MXFP4, named_scheme, quantization
 from models.architecture.families.registry import RECIPES, TEXT_PART
 from models.architecture.types import (
     Architecture,
     CacheKind,
     Family,
     Part,
-    Quantisation,
+    Quantization,
     Shard,
 )
 from models.core.problems import Problem, ProblemsError, from_validation, shown
@@ -75,27 +75,27 @@ def architecture(config: Mapping[str, JsonValue]) -> Architecture:
     return found
 
 
-def with_quantisation(found: Architecture, method: str) -> Architecture:
+def with_quantization(found: Architecture, method: str) -> Architecture:
     """Return the architecture under an engine method's name (`--quantization`).
 
-    A checkpoint that states its own quantisation keeps it, as in the engine.
+    A checkpoint that states its own quantization keeps it, as in the engine.
 
     Raises:
         ProblemsError: when the method is not known.
 
     """
-    if found.quantisation is not None:
+    if found.quantization is not None:
         return found
     scheme = named_scheme(method)
     if scheme is None:
         problem = Problem(
             path="quantization",
-            message="this quantisation method is not known",
+            message="this quantization method is not known",
             value=shown(method),
             mend="give the checkpoint's config.json with its quantization_config",
         )
         raise ProblemsError("engine arguments", [problem])
-    assumed = Quantisation(
+    assumed = Quantization(
         method=method,
         scheme=scheme,
         experts_only="mxfp4" in method.lower(),
@@ -103,18 +103,18 @@ def with_quantisation(found: Architecture, method: str) -> Architecture:
         assumed=True,
     )
     missing = (*found.incomplete, *_not_explained(found.model_type, assumed))
-    changed = {"quantisation": assumed, "incomplete": missing}
+    changed = {"quantization": assumed, "incomplete": missing}
     return with_usual_exceptions(found.model_copy(update=changed))
 
 
-def _not_explained(model_type: str, quantisation: Quantisation | None) -> tuple[str, ...]:
+def _not_explained(model_type: str, quantization: Quantization | None) -> tuple[str, ...]:
     """Name what the engine allocates beyond what this project can count.
 
     Asked about FP8 under its Transformers backend, it says 4 to 14 % more than the parameters.
     """
-    if quantisation is None or model_type not in _TRANSFORMERS_BACKEND:
+    if quantization is None or model_type not in _TRANSFORMERS_BACKEND:
         return ()
-    if not quantisation.scheme.kind.value.startswith("fp8"):
+    if not quantization.scheme.kind.value.startswith("fp8"):
         return ()
     return ("what FP8 takes beside weights under the engine's Transformers backend",)
 
@@ -152,8 +152,8 @@ def _assemble(draft: Draft, outer: Fields, model_type: str) -> Architecture:
     tokens, vision_width = vision(draft, outer)
     audio(draft, outer)
     kinds = {cache.kind.is_state for cache in draft.caches}
-    found = quantisation(fields) or (
-        quantisation(outer) if outer.config is not fields.config else None
+    found = quantization(fields) or (
+        quantization(outer) if outer.config is not fields.config else None
     )
     if found is not None and fields.text("expert_dtype") == "fp4" and not found.expert_scheme:
         found = found.model_copy(update={"expert_scheme": MXFP4})
@@ -188,7 +188,7 @@ def _assemble(draft: Draft, outer: Fields, model_type: str) -> Architecture:
         incomplete=tuple(dict.fromkeys([*fields.incomplete, *outer.incomplete])),
         weights=tuple(draft.weights),
         caches=tuple(draft.caches),
-        quantisation=found,
+        quantization=found,
         notes=tuple(dict.fromkeys([*fields.notes, *outer.notes])),
     )
     return with_usual_exceptions(whole)

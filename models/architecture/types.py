@@ -103,10 +103,10 @@ class Weight(Model):
     """One tensor as the engine allocates it, repeated once per layer in `layers`.
 
     `modules` are the checkpoint's names of what is merged into it (`{}` stands for the layer),
-    which quantisation's ignore lists are matched with. `experts` > 0 marks a stack of experts.
+    which quantization's ignore lists are matched with. `experts` > 0 marks a stack of experts.
     `dtype` is set where the tensor keeps its own whatever the model's is. Only a `linear` weight
-    can be quantised; one with `derived_from` is a 16-bit copy that the engine makes where that
-    module is quantised.
+    can be quantized; one with `derived_from` is a 16-bit copy that the engine makes where that
+    module is quantized.
     """
 
     part: Part
@@ -170,7 +170,7 @@ class CacheLayers(Model):
 
 
 class SchemeKind(StrEnum):
-    """How a quantised weight is stored."""
+    """How a quantized weight is stored."""
 
     FP8_TENSOR = "fp8-tensor"
     FP8_CHANNEL = "fp8-channel"
@@ -205,11 +205,11 @@ class Rule(Model):
     scheme: Scheme
 
 
-class Quantisation(Model):
-    """The checkpoint's quantisation: `method` as written, the scheme of linear weights, exceptions.
+class Quantization(Model):
+    """The checkpoint's quantization: `method` as written, the scheme of linear weights, exceptions.
 
     `rules` come first, then `ignored`, then `scheme`. `kv_cache_dtype` is what the checkpoint asks
-    the engine to use, `experts_only` says that only experts are quantised,
+    the engine to use, `experts_only` says that only experts are quantized,
     `expert_scheme` that they are stored otherwise than the rest. `online` marks one that is only
     named (or that the engine makes while loading), `assumed` one whose exceptions are not stated.
     """
@@ -223,7 +223,7 @@ class Quantisation(Model):
     expert_scheme: Scheme | None = None
     online: bool = False
     assumed: bool = False
-    quantises_head: bool = False
+    quantizes_head: bool = False
 
 
 class Architecture(Model):
@@ -267,7 +267,7 @@ class Architecture(Model):
     incomplete: tuple[str, ...] = ()
     weights: tuple[Weight, ...]
     caches: tuple[CacheLayers, ...]
-    quantisation: Quantisation | None = None
+    quantization: Quantization | None = None
     notes: tuple[str, ...] = ()
 
     @property

@@ -1,6 +1,6 @@
 """From a case as people write it to a budget request, or to what is missing. Pure.
 
-Names resolve through the catalogue, the alias table and the configurations given; what cannot be
+Names resolve through the catalog, the alias table and the configurations given; what cannot be
 resolved is named, never guessed. What was assumed is in the notes.
 """
 
@@ -16,19 +16,19 @@ from models.architecture import Architecture, architecture
 from models.architecture.config.names import ModelNames, model_key
 from models.cases.cards import CardNames, FoundCard
 from models.cases.cases import Case, arguments_of_case
-from models.cases.quantisation import stored_as_named
+from models.cases.quantization import stored_as_named
 from models.core.problems import ProblemsError, shown
-from models.facts.catalogue import Catalogue, CatalogueModel
+from models.facts.catalog import Catalog, CatalogModel
 from models.facts.contract import EngineContract, MinimumCapability
 from models.facts.golden import ModelGoldens
 from models.memory import (
     UNSIZED_CACHE_DTYPES,
     Arguments,
-    Behaviour,
+    Behavior,
     BudgetRequest,
     Card,
-    behaviour_of,
-    behaviour_of_contract,
+    behavior_of,
+    behavior_of_contract,
     first_release,
 )
 
@@ -39,11 +39,11 @@ _BFLOAT16_SINCE: Final = (8, 0)
 class Sources:
     """What names are looked up in.
 
-    `pinned` makes the catalogue's release the default; without it a run that does not say its
+    `pinned` makes the catalog's release the default; without it a run that does not say its
     release is read as one of unknown release.
     """
 
-    catalogue: Catalogue
+    catalog: Catalog
     names: ModelNames
     cards: CardNames
     pinned: bool = True
@@ -53,7 +53,7 @@ class Sources:
 class Asked:
     """A case with its request, or with what is `missing`.
 
-    `model_names` are the names that the model goes by, `gpu` the catalogue's name of the card
+    `model_names` are the names that the model goes by, `gpu` the catalog's name of the card
     ("" if it is not in it), `version` the release. `other_make` marks a device that is neither
     CUDA nor ROCm, whose overheads nobody measured.
     """
@@ -71,7 +71,7 @@ class Asked:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Model:
     config: Mapping[str, JsonValue] | None
-    entry: CatalogueModel | None = None
+    entry: CatalogModel | None = None
     missing: str | None = None
     note: str | None = None
 
@@ -113,11 +113,11 @@ def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = N
         shape, arguments = stored.shape, stored.arguments
         notes += [stored.note] if stored.note else []
     arguments = _computable(arguments, shape, found.card, notes)
-    contract = contract_of(version, sources.catalogue)
+    contract = contract_of(version, sources.catalog)
     request = BudgetRequest(
         architecture=shape,
         card=found.card,
-        behaviour=_behaviour(version, contract, shape),
+        behavior=_behavior(version, contract, shape),
         arguments=arguments,
         n_gpus=case.n_gpus,
         minimum=_minimum(contract, found),
@@ -128,12 +128,12 @@ def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = N
 
 
 def _goldens(
-    entry: CatalogueModel | None, contract: EngineContract | None, sources: Sources
+    entry: CatalogModel | None, contract: EngineContract | None, sources: Sources
 ) -> ModelGoldens | None:
-    """Return the goldens of a catalogue model under exactly the release that is asked for."""
+    """Return the goldens of a catalog model under exactly the release that is asked for."""
     if entry is None or contract is None:
         return None
-    return sources.catalogue.goldens_of(entry, contract.version)
+    return sources.catalog.goldens_of(entry, contract.version)
 
 
 def _minimum(contract: EngineContract | None, found: FoundCard) -> MinimumCapability | None:
@@ -142,21 +142,21 @@ def _minimum(contract: EngineContract | None, found: FoundCard) -> MinimumCapabi
     return contract.minimum_capability if contract is not None and cuda else None
 
 
-def _behaviour(
+def _behavior(
     version: str | None, contract: EngineContract | None, shape: Architecture
-) -> Behaviour:
+) -> Behavior:
     """Return how the release treats memory; some model classes estimate no graphs in some."""
     if contract is None:
-        return behaviour_of(version, at_least=first_release(shape.model_type))
-    return behaviour_of_contract(contract, shape.classes)
+        return behavior_of(version, at_least=first_release(shape.model_type))
+    return behavior_of_contract(contract, shape.classes)
 
 
-def _pinned(entry: CatalogueModel | None, sources: Sources) -> str | None:
+def _pinned(entry: CatalogModel | None, sources: Sources) -> str | None:
     if not sources.pinned:
         return None
     if entry is not None:
         return entry.entry.engine
-    releases = list(sources.catalogue.engines)
+    releases = list(sources.catalog.engines)
     return max(releases, key=_numbers) if releases else None
 
 
@@ -164,15 +164,15 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def contract_of(version: str | None, catalogue: Catalogue) -> EngineContract | None:
+def contract_of(version: str | None, catalog: Catalog) -> EngineContract | None:
     """Return the contract of exactly that release; forks and builds of a branch have none."""
     if version is None or re.search(r"fork|main|dev|rc|post", version, re.IGNORECASE):
         return None
     found = re.search(r"\d+\.\d+\.\d+", version)
-    return None if found is None else catalogue.engines.get(found[0])
+    return None if found is None else catalog.engines.get(found[0])
 
 
-def _names(case: Case, entry: CatalogueModel | None) -> tuple[str, ...]:
+def _names(case: Case, entry: CatalogModel | None) -> tuple[str, ...]:
     names = [case.model or "", entry.entry.name if entry else ""]
     names.append(entry.entry.repository if entry else "")
     return tuple(dict.fromkeys(name for name in names if name))
@@ -181,7 +181,7 @@ def _names(case: Case, entry: CatalogueModel | None) -> tuple[str, ...]:
 def _model(name: str | None, sources: Sources) -> _Model:
     if not name:
         return _Model(config=None, missing="model: not given")
-    models = sources.catalogue.models
+    models = sources.catalog.models
     wanted = model_key(name)
     for entry in models.values():
         if wanted in (model_key(entry.entry.name), model_key(entry.entry.repository)):

@@ -1,6 +1,6 @@
 """The memory model corrected by what one run measured. Pure.
 
-Terms keep the model's shape, so that length, sequences, tokens per step and utilisation may differ
+Terms keep the model's shape, so that length, sequences, tokens per step and utilization may differ
 from the run's. The correction goes through the memory model's own constants (`Fitted`), so that
 verdict, bound and remedies follow from it.
 """
@@ -83,7 +83,7 @@ def _graphs_gib(seen: Measured, taken: Measure, consumed: float | None) -> float
     if taken.resolved.eager:
         return None
     captured = None if seen.cuda_graph_gib is None else max(0.0, seen.cuda_graph_gib)
-    if not taken.request.behaviour.graphs_deducted:
+    if not taken.request.behavior.graphs_deducted:
         return captured
     if seen.graph_estimate_gib is not None:
         return seen.graph_estimate_gib
@@ -141,7 +141,7 @@ def _peak_gib(
         requested = seen.requested_gib or taken.requested_gib
         other = taken.non_torch_gib if outside is None else outside
         captured = taken.graphs_gib if graphs is None else graphs
-        deducted = captured if taken.request.behaviour.graphs_deducted else 0.0
+        deducted = captured if taken.request.behavior.graphs_deducted else 0.0
         return requested - weights - other - deducted - seen.kv_cache_gib
     if seen.peak_gib is None:
         return None
@@ -223,7 +223,7 @@ def compared(profile: MemoryProfile, request: BudgetRequest) -> tuple[Term, ...]
     """Return every term of the profile's run as it was estimated beside what was measured."""
     run = request.model_copy(update={"arguments": profile.arguments})
     said, seen = budget(run), profile.measured
-    estimate = seen.graph_estimate_gib if run.behaviour.graphs_deducted else None
+    estimate = seen.graph_estimate_gib if run.behavior.graphs_deducted else None
     peak = seen.peak_gib
     if peak is not None and seen.peak_has_graphs:
         peak -= seen.graph_estimate_gib or 0.0

@@ -1,6 +1,6 @@
 """Which card a GPU's name means, as people, NVML, logs and hubs write it. Pure.
 
-First that applies: the name as it stands in the catalogue or in the table of other GPUs (case and
+First that applies: the name as it stands in the catalog or in the table of other GPUs (case and
 punctuation do not matter); the longest known name whose words the text contains, unless the text
 states another memory size or a part of a card (laptop, MIG); the memory that is given or stated in
 the text, on a card of unknown make. Memory that is given always wins over the card's own.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from models.facts.accelerators import Accelerator
-from models.facts.catalogue import plain_name
+from models.facts.catalog import plain_name
 from models.facts.gpu_families import capability_of_name
 from models.memory import Card
 
@@ -33,7 +33,7 @@ class OtherGpu:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundCard:
-    """A card with the catalogue's name for it, or what is missing; `notes` say what was assumed.
+    """A card with the catalog's name for it, or what is missing; `notes` say what was assumed.
 
     `other_make` marks a device that is neither CUDA nor ROCm.
     """
@@ -49,7 +49,7 @@ class CardNames:
     """The known GPUs, ready to be asked."""
 
     def __init__(self, accelerators: Mapping[str, Accelerator], others: Sequence[OtherGpu]) -> None:
-        """Index names; the catalogue's come first."""
+        """Index names; the catalog's come first."""
         self._known: list[tuple[str, tuple[str, ...], str, Card]] = []
         self._cards: list[tuple[str, Card]] = []
         for accelerator in accelerators.values():
@@ -70,7 +70,7 @@ class CardNames:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The catalogue's names."""
+        """The catalog's names."""
         return tuple(name for name, _ in self._cards)
 
     def find(self, text: str | None, memory_gib: float | None) -> FoundCard:

@@ -75,9 +75,9 @@ _NOT_INPUTS: Final = frozenset(
     {"source", "source_url", "observed", "class", "quote", "confidence", "notes"}
 )
 _NONE_WORDS: Final = frozenset({"", "null", "none", "n/a", "unknown", "default"})
-_UNQUANTISED: Final = frozenset(
+_UNQUANTIZED: Final = frozenset(
     {"bf16", "bfloat16", "fp16", "float16", "fp32", "half", "16bit", "16-bit", "no", "-"}
-    | {"unquantized", "unquantised", "auto"}
+    | {"unquantized", "auto"}
 )
 _DTYPES: Final[Mapping[str, str]] = {
     "bf16": "bfloat16",
@@ -140,7 +140,7 @@ def _tidied_text(name: str, text: str) -> JsonValue:
     return float(text) if re.fullmatch(r"\d*\.\d+", text) else text
 
 
-_QUANTISATIONS: Final = (
+_QUANTIZATIONS: Final = (
     ("bitsandbytes", "bitsandbytes"),
     ("bnb", "bitsandbytes"),
     ("mxfp4", "mxfp4"),
@@ -156,16 +156,16 @@ _QUANTISATIONS: Final = (
 )
 
 
-def quantisation_of(text: str | None) -> str | None:
+def quantization_of(text: str | None) -> str | None:
     """Return the method that a text names; None for none, the text itself if it is not known."""
     plain = (text or "").strip().lower()
-    if plain in _NONE_WORDS or plain in _UNQUANTISED:
+    if plain in _NONE_WORDS or plain in _UNQUANTIZED:
         return None
     if "gguf" in plain or re.fullmatch(r"q\d_[0-9a-z_]+", plain):
         return plain if plain.startswith("gguf") else f"gguf {plain.replace('gguf', '').strip()}"
     if re.search(r"(bnb|bitsandbytes).*8[- ]?bit", plain):
         return "int8"
-    return next((name for word, name in _QUANTISATIONS if word in plain), plain)
+    return next((name for word, name in _QUANTIZATIONS if word in plain), plain)
 
 
 def dtype_of(text: str | None) -> str | None:
@@ -202,7 +202,7 @@ def arguments_of_case(case: Case) -> Arguments:
             max_num_batched_tokens=case.max_num_batched_tokens,
             kv_cache_dtype=cache_dtype_of(case.kv_cache_dtype),
             dtype=dtype_of(case.dtype),
-            quantization=quantisation_of(case.quant),
+            quantization=quantization_of(case.quant),
             block_size=case.block_size,
             enable_prefix_caching=case.enable_prefix_caching,
             enforce_eager=case.enforce_eager,

@@ -10,8 +10,8 @@ from typing import Final
 from models.cases.asking import Asked
 from models.core.base import Model
 from models.engine.startup_log import Measured
-from models.facts.catalogue import plain_name
-from models.memory import Arguments, BudgetRequest, behaviour_of
+from models.facts.catalog import plain_name
+from models.memory import Arguments, BudgetRequest, behavior_of
 from models.memory.inputs.request import resolve
 
 
@@ -56,16 +56,16 @@ def _fits(profile: MemoryProfile, asked: Asked, request: BudgetRequest) -> bool:
     return (
         plain_name(profile.model) in names
         and plain_name(profile.gpu) in cards
-        and behaviour_of(profile.version).release == behaviour_of(asked.version).release
+        and behavior_of(profile.version).release == behavior_of(asked.version).release
         and all(getattr(mine, name) == getattr(theirs, name) for name in _SAME)
         and _formats(request, mine) == _formats(request, theirs)
     )
 
 
 def _formats(request: BudgetRequest, arguments: Arguments) -> tuple[str, str, str | None]:
-    """Return the dtypes and the quantisation, which a log prints and an `auto` resolves to."""
+    """Return the dtypes and the quantization, which a log prints and an `auto` resolves to."""
     resolved = resolve(request.model_copy(update={"arguments": arguments}))
-    stated = request.architecture.quantisation is not None
+    stated = request.architecture.quantization is not None
     return resolved.dtype, resolved.cache_dtype, None if stated else arguments.quantization
 
 

@@ -1,1 +1,1 @@
-"""Types of the catalogue: accelerators, engine contracts, charts, goldens."""
+"""Types of the catalog: accelerators, engine contracts, charts, goldens."""

@@ -1,4 +1,4 @@
-"""GPUs and the machines that carry them, as the catalogue describes them.
+"""GPUs and the machines that carry them, as the catalog describes them.
 
 Memory is what CUDA reports on the card (GiB), not what the data sheet prints: an "80 GB" H100 has
 79.2 GiB, a "24 GB" L4 22.2 GiB. vLLM's budget starts from that number.

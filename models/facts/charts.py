@@ -1,4 +1,4 @@
-"""Helm charts that the platform installs, as the catalogue pins them.
+"""Helm charts that the platform installs, as the catalog pins them.
 
 Values are not here: what we set is rendered by `components/render`; what can be set is in
 upstream's values file.
@@ -51,7 +51,7 @@ def chart_source(chart: Chart, mirror: str | None) -> ChartSource:
 
     A mirror (docs/operators.md) is a Helm repository's URL, an OCI folder, or a directory of
     packed charts, `file:///path` with `<chart>-<version>.tgz` in it; in each, charts keep
-    upstream's names. Raises `ValueError` where the catalogue has no repository and there is no
+    upstream's names. Raises `ValueError` where the catalog has no repository and there is no
     mirror.
     """
     place = chart.repository if mirror is None else mirror

@@ -105,7 +105,7 @@ class EngineDefaults(Model):
     sizes: Annotated[tuple[SizeDefaults, ...], Field(min_length=1)]
 
 
-class MemoryBehaviour(Model):
+class MemoryBehavior(Model):
     """How this release turns memory into KV blocks.
 
     `cuda_graphs_deducted`: the graph estimate is taken out of the KV budget (default from 0.20).
@@ -124,7 +124,7 @@ class MemoryBehaviour(Model):
 
 
 class MinimumCapability(Model):
-    """The least compute capability by quantisation method, KV cache dtype and compute dtype."""
+    """The least compute capability by quantization method, KV cache dtype and compute dtype."""
 
     engine: ComputeCapability
     quantization: dict[str, ComputeCapability]
@@ -149,13 +149,13 @@ class EngineContract(Model):
     port: PositiveInt
     endpoints: Endpoints
     defaults: EngineDefaults
-    memory: MemoryBehaviour
+    memory: MemoryBehavior
     minimum_capability: MinimumCapability
     quantization_names: dict[str, str]
     """The checkpoint's `quant_method` (or what people write) to the engine's method name."""
     load_gib_per_sec: PositiveFloat
     """Weights read per second that probe budgets assume: an assumption, with its reason in the
-    catalogue file."""
+    catalog file."""
     startup_overhead_sec: PositiveInt
     """Start-up beside reading weights: compilation, graph capture, profiling; an assumption."""
     flags: Annotated[tuple[Flag, ...], Field(min_length=1)]

@@ -1,4 +1,4 @@
-"""Custom resource definitions as the catalogue pins them: which versions of a kind are served."""
+"""Custom resource definitions as the catalog pins them: which versions of a kind are served."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -73,7 +73,7 @@ class GoldenPlan(Model):
 class Golden(Model):
     """One case. Where the engine refuses to be configured or built, `refused` has its words.
 
-    `accelerator` is the catalogue's card that stood for its compute capability. What of the
+    `accelerator` is the catalog's card that stood for its compute capability. What of the
     weights could not be brought into the kernels' form is in `process_failures`: then the bytes are
     those of the checkpoint's form.
     """
@@ -102,7 +102,7 @@ class Golden(Model):
 
 
 class ModelGoldens(Model):
-    """All goldens of one catalogue model. `config_sha256` is that of the configuration asked."""
+    """All goldens of one catalog model. `config_sha256` is that of the configuration asked."""
 
     engine: Version
     model: str
@@ -116,7 +116,7 @@ class ModelGoldens(Model):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Goldens:
-    """The goldens of one engine release by catalogue model; a file is read when it is asked for."""
+    """The goldens of one engine release by catalog model; a file is read when it is asked for."""
 
     version: str
     models: Mapping[str, ModelGoldens]

@@ -2,7 +2,7 @@
 
 A MIG slice is a card of its own to everything that reads the plan: less memory, fewer SMs, no
 NVLink. Time slicing divides nothing but time: every engine sees the whole memory, so what they take
-together is bounded by their utilisations.
+together is bounded by their utilizations.
 """
 
 from enum import StrEnum
@@ -23,7 +23,7 @@ PLUGIN_CONFIG_LABEL: Final = "nvidia.com/device-plugin.config"
 WHOLE_CONFIG: Final = "whole"
 """The device plugin's configuration for nodes whose cards are not shared."""
 
-UTILISATION_SUM_MAX: Final = 0.95
+UTILIZATION_SUM_MAX: Final = 0.95
 """What engines that take turns may claim of a card together; the rest is their CUDA contexts,
 about half a GiB each, which no engine counts as its own (docs/memory-model.md)."""
 

@@ -6,10 +6,10 @@ runs are in `terms/constants.py`, everything else follows the engine's source
 """
 
 from models.memory.budget import budget
-from models.memory.inputs.behaviour import (
-    Behaviour,
-    behaviour_of,
-    behaviour_of_contract,
+from models.memory.inputs.behavior import (
+    Behavior,
+    behavior_of,
+    behavior_of_contract,
     release_of,
     size_defaults,
 )
@@ -22,7 +22,7 @@ from models.memory.verdict.result import Budget, Remedy, Source, Verdict
 __all__ = [
     "UNSIZED_CACHE_DTYPES",
     "Arguments",
-    "Behaviour",
+    "Behavior",
     "Budget",
     "BudgetRequest",
     "CacheGroup",
@@ -31,8 +31,8 @@ __all__ = [
     "Source",
     "Verdict",
     "arguments_of",
-    "behaviour_of",
-    "behaviour_of_contract",
+    "behavior_of",
+    "behavior_of_contract",
     "budget",
     "first_release",
     "release_of",

@@ -103,9 +103,9 @@ def _replicates(request: BudgetRequest) -> bool:
 
 def _notes(taken: Measure) -> tuple[str, ...]:
     notes = [*taken.request.architecture.notes]
-    behaviour = taken.request.behaviour
-    if behaviour.assumed:
-        major, minor = behaviour.release
+    behavior = taken.request.behavior
+    if behavior.assumed:
+        major, minor = behavior.release
         notes.append(f"the engine's version is not known: {major}.{minor} is assumed")
     if taken.golden is not None:
         notes.append(f"weights and KV layout are the engine's own: golden {taken.golden.name}")

@@ -17,7 +17,7 @@ NonNegativeGib = Annotated[float, Field(ge=0)]
 
 
 class GpuRow(Model):
-    """GPUs of one kind on one node; `memory_gib` is the catalogue's where it is left out."""
+    """GPUs of one kind on one node; `memory_gib` is the catalog's where it is left out."""
 
     node: str
     kind: str
@@ -28,7 +28,7 @@ class GpuRow(Model):
 class ModelRow(Model):
     """A model with what it takes: `gib` of each GPU, or what the memory model says.
 
-    `model` is a catalogue name or a directory (by default `name`). Without `gib` it takes KV cache
+    `model` is a catalog name or a directory (by default `name`). Without `gib` it takes KV cache
     for `concurrency` requests of `max_model_len` tokens. Replicas are named `name#1`, `name#2`.
     """
 

@@ -29,7 +29,7 @@ EXCLUDES: Final = (
     "extended support of an old Kubernetes version",
     "what runs on a cluster that exists already beside these pools, and its control plane",
 )
-"""What a bill has not in it: the catalogue has no price with a source for it, or no quantity."""
+"""What a bill has not in it: the catalog has no price with a source for it, or no quantity."""
 
 CONTROL_PLANE: Final = "eks_control_plane_standard"
 NAT_GATEWAY: Final = "nat_gateway"

@@ -33,7 +33,7 @@ class PodSecurity(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OperatorRow:
-    """One chart of the catalogue: when a region needs it, and where it goes.
+    """One chart of the catalog: when a region needs it, and where it goes.
 
     `wave` is one of docs/operators.md. `lead`: the rest of its wave waits for it, since it
     writes objects of the chart's definitions. `after` are charts of the same wave that come first.

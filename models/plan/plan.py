@@ -1,6 +1,6 @@
 """The plan: what one stack will create, with plain values only.
 
-`models/plan/resolve/stack.py` makes it from settings and catalogue; components only register what
+`models/plan/resolve/stack.py` makes it from settings and catalog; components only register what
 it says.
 """
 
@@ -11,7 +11,7 @@ from models.core.names import MODELS_VOLUME
 from models.core.notices import Notice
 from models.engine.arguments import EngineArguments, Environment
 from models.facts.accelerators import Accelerator
-from models.facts.catalogue import ModelEntry
+from models.facts.catalog import ModelEntry
 from models.facts.charts import Chart
 from models.facts.contract import EngineContract, Image
 from models.facts.sharing import gpu_resource
@@ -160,13 +160,13 @@ class Totals(Model):
 class PlatformPlan(Model):
     """Everything that one stack will create.
 
-    `charts` are the catalogue's, by our name; `models/plan/operators.py` says which of them a
+    `charts` are the catalog's, by our name; `models/plan/operators.py` says which of them a
     region gets where `operators` is `managed`. `shell_image` has a shell and `swapoff`, for nodes
     whose swap is to be off.
     """
 
     environment: Environment
-    catalogue_revision: str
+    catalog_revision: str
     regions: tuple[PlannedRegion, ...]
     gateway: Gateway
     autoscaling: AutoscalingOptions

@@ -51,7 +51,7 @@ class PodResources(Model):
 def pod_resources(shape: Shape, gpus: int) -> PodResources:
     """Return a replica's share of its node by the GPUs it takes, after the node's reserve.
 
-    A GPU node serves engines only, so what one replica leaves its neighbours is their own share.
+    A GPU node serves engines only, so what one replica leaves its neighbors is their own share.
     Raises `ValueError` where the node has fewer GPUs than the replica takes.
     """
     if not 0 < gpus <= shape.gpus:

@@ -1,14 +1,14 @@
-"""Whether a catalogue entry may serve: its status, revision, licence, owner and configuration.
+"""Whether a catalog entry may serve: its status, revision, license, owner and configuration.
 
 One implementation for the program (before anything is registered), the policy pack (the `Plan`'s
-models, hand-written engines) and `triplane check --catalogue`.
+models, hand-written engines) and `triplane check --catalog`.
 """
 
 from typing import Final
 
 from models.architecture import architecture
 from models.core.problems import Problem, ProblemsError
-from models.facts.catalogue import CatalogueModel, ModelEntry, Status
+from models.facts.catalog import CatalogModel, ModelEntry, Status
 
 STATUS_RULE: Final = "plan-status"
 REVISION_RULE: Final = "plan-revision"
@@ -32,25 +32,25 @@ def status_problems(entry: ModelEntry, *, prod: bool, path: str, subject: str) -
             STATUS_RULE,
             "is staged, and staged models do not serve in prod",
             "STAGED",
-            "make the entry LIVE in the catalogue once it may serve",
+            "make the entry LIVE in the catalog once it may serve",
         )
     if not entry.resolved and prod:
         refuse(
             REVISION_RULE,
             "has no resolved revision",
             entry.revision,
-            "write the hub's commit into the catalogue entry",
+            "write the hub's commit into the catalog entry",
         )
     return problems
 
 
-def entry_problems(model: CatalogueModel, *, path: str, subject: str) -> list[Problem]:
-    """Return what an entry lacks that may serve: licence, owner, a configuration that is read."""
+def entry_problems(model: CatalogModel, *, path: str, subject: str) -> list[Problem]:
+    """Return what an entry lacks that may serve: license, owner, a configuration that is read."""
     problems: list[Problem] = []
     entry = model.entry
     if entry.status is Status.RETIRED:
         return problems
-    for name, value in (("licence", entry.licence), ("owner", entry.owner)):
+    for name, value in (("license", entry.license), ("owner", entry.owner)):
         if not value.strip():
             problems.append(
                 Problem(
@@ -58,7 +58,7 @@ def entry_problems(model: CatalogueModel, *, path: str, subject: str) -> list[Pr
                     rule=ENTRY_RULE,
                     object=subject,
                     message=f"the entry names no {name}",
-                    mend=f"write the {name} into the catalogue entry",
+                    mend=f"write the {name} into the catalog entry",
                 )
             )
     try:

@@ -85,10 +85,10 @@ def _plain_reasons(wanted: Wanted, log: Reasons) -> None:
 
 def _why_quantization(wanted: Wanted) -> str:
     if wanted.quantization is not None:
-        return "config.json does not say how the weights are quantised, so the engine is told"
-    found = wanted.architecture.quantisation
+        return "config.json does not say how the weights are quantized, so the engine is told"
+    found = wanted.architecture.quantization
     if found is None:
-        return "left out: the checkpoint is not quantised"
+        return "left out: the checkpoint is not quantized"
     return f"left out: the engine reads the method ({found.method}) from the checkpoint"
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from models.architecture import Architecture, Scheme, SchemeKind, named_scheme
-from models.architecture.types import Quantisation
+from models.architecture.types import Quantization
 from models.core.base import Model
 from models.core.problems import Problem, shown
 
@@ -31,7 +31,7 @@ FORMATS: Final = (
 CONTAINERS: Final = ("auto", "safetensors")
 """Words for a format that say nothing of the weights: what the checkpoint says stands."""
 
-_UNQUANTISED: Final = {"bfloat16": "bf16", "float16": "fp16"}
+_UNQUANTIZED: Final = {"bfloat16": "bf16", "float16": "fp16"}
 
 _OF_SCHEME: Final[Mapping[SchemeKind, str]] = {
     SchemeKind.FP8_TENSOR: "fp8",
@@ -50,7 +50,7 @@ SIDE_FILES: Final[Mapping[str, str]] = {
     "quant_config.json": "awq",
     "quantize_config.json": "gptq",
 }
-"""Files beside config.json in which older tools wrote the quantisation, and their method."""
+"""Files beside config.json in which older tools wrote the quantization, and their method."""
 
 _NAMED: Final = ("nvfp4", "mxfp4", "mxfp8", "awq", "gptq", "gguf", "fp8", "w4a16", "int8")
 
@@ -67,7 +67,7 @@ class FoundFormat(Model):
 def merged_config(
     config: Mapping[str, JsonValue], side: Mapping[str, Mapping[str, JsonValue]]
 ) -> dict[str, JsonValue]:
-    """Return the configuration with the quantisation that stands in a file beside it.
+    """Return the configuration with the quantization that stands in a file beside it.
 
     `side` are the parsed `SIDE_FILES` by name. A configuration that has its own keeps it, as in
     the engine.
@@ -91,16 +91,16 @@ def _side_section(section: Mapping[str, JsonValue], method: str) -> dict[str, Js
 
 def stored_format(found: Architecture) -> str:
     """Return the format that the configuration states."""
-    if found.quantisation is None:
-        return _UNQUANTISED.get(found.dtype, "bf16")
-    scheme = _main_scheme(found.quantisation)
+    if found.quantization is None:
+        return _UNQUANTIZED.get(found.dtype, "bf16")
+    scheme = _main_scheme(found.quantization)
     if scheme.kind is SchemeKind.WNA16:
-        method = found.quantisation.method.lower()
+        method = found.quantization.method.lower()
         return next((name for name in ("awq", "gptq") if name in method), "w4a16")
-    return _OF_SCHEME.get(scheme.kind, found.quantisation.method)
+    return _OF_SCHEME.get(scheme.kind, found.quantization.method)
 
 
-def _main_scheme(found: Quantisation) -> Scheme:
+def _main_scheme(found: Quantization) -> Scheme:
     """Return the scheme of most weights; a checkpoint of mixed ones has it in its rules."""
     if found.scheme.kind is not SchemeKind.NONE or not found.rules:
         return found.scheme
@@ -124,8 +124,8 @@ def find_format(
     stated = stored_format(found)
     if asked is not None and asked.lower() not in CONTAINERS:
         return _asked(found, stated, asked.lower())
-    if found.quantisation is not None:
-        why = f"config.json: quantization_config.quant_method {found.quantisation.method}"
+    if found.quantization is not None:
+        why = f"config.json: quantization_config.quant_method {found.quantization.method}"
         return FoundFormat(format=stated, why=why), []
     hint = named_format(names)
     if hint is None:
@@ -146,16 +146,16 @@ def _asked(found: Architecture, stated: str, asked: str) -> tuple[FoundFormat, l
         return FoundFormat(format=stated, why="config.json"), [problem]
     if asked == stated:
         return FoundFormat(format=stated, why="asked for, and config.json agrees"), []
-    if found.quantisation is not None:
+    if found.quantization is not None:
         problem = Problem(
             path="format",
             message="the checkpoint says otherwise, and the engine would stop at the contradiction",
             value=shown(asked),
-            allowed=f"{stated} (quant_method {found.quantisation.method})",
+            allowed=f"{stated} (quant_method {found.quantization.method})",
             mend="leave --format out, or give the checkpoint that is in this format",
         )
         return FoundFormat(format=stated, why="config.json"), [problem]
-    if asked in _UNQUANTISED.values():
+    if asked in _UNQUANTIZED.values():
         return FoundFormat(format=asked, why=f"asked for; config.json says {stated}"), []
     return _told(asked, "asked for; config.json has no quantization_config"), []
 
@@ -186,12 +186,12 @@ def under_format(found: Architecture, chosen: FoundFormat) -> Architecture:
     """Return the architecture as stored in a format that its configuration does not state."""
     name = chosen.format
     scheme = named_scheme("int4" if name == "w4a16" else name)
-    if chosen.quantization is None or scheme is None or found.quantisation is not None:
+    if chosen.quantization is None or scheme is None or found.quantization is not None:
         return found
-    stored = Quantisation(
+    stored = Quantization(
         method=chosen.quantization,
         scheme=scheme,
         experts_only=name == "mxfp4",
         online=name in _ONLINE,
     )
-    return found.model_copy(update={"quantisation": stored})
+    return found.model_copy(update={"quantization": stored})

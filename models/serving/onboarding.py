@@ -1,7 +1,7 @@
-"""A draft of a catalogue entry from what is known of a model; what is not known is `unresolved`.
+"""A draft of a catalog entry from what is known of a model; what is not known is `unresolved`.
 
 Pure: the caller has read the directory or asked the hub. A draft is always STAGED: a person makes
-it LIVE once revision and licence are right.
+it LIVE once revision and license are right.
 """
 
 import re
@@ -16,7 +16,7 @@ from models.core.names import WORKLOAD_NAME_MAX
 from models.core.problems import Problem, ProblemsError
 from models.engine.arguments import PROFILES, EngineOverrides, Environment
 from models.facts.accelerators import Accelerator
-from models.facts.catalogue import ModelEntry, Status, WeightFormat
+from models.facts.catalog import ModelEntry, Status, WeightFormat
 from models.facts.contract import EngineContract
 from models.memory import Verdict
 from models.serving.formats import CONTAINERS, find_format, under_format
@@ -32,7 +32,7 @@ class Known(Model):
 
     repository: str = UNRESOLVED
     revision: str = UNRESOLVED
-    licence: str = UNRESOLVED
+    license: str = UNRESOLVED
     files: dict[str, NonNegativeInt | None] = Field(default_factory=dict)
     source: str
 
@@ -55,8 +55,8 @@ class CardFit(Model):
     reason: str
 
 
-def catalogue_name(text: str) -> str:
-    """Return a catalogue name for a hub id or a directory: a DNS label that a pod's name can hold.
+def catalog_name(text: str) -> str:
+    """Return a catalog name for a hub id or a directory: a DNS label that a pod's name can hold.
 
     `Qwen/Qwen2.5-7B-Instruct-AWQ` becomes `qwen25-7b-instruct-awq`.
     """
@@ -68,7 +68,7 @@ def catalogue_name(text: str) -> str:
 
 
 def newest_engine(engines: Mapping[str, EngineContract]) -> str:
-    """Return the newest release that the catalogue has a contract of."""
+    """Return the newest release that the catalog has a contract of."""
     return max(engines, key=lambda version: tuple(map(int, version.split("."))))
 
 
@@ -82,8 +82,8 @@ def snapshot_of(parts: Sequence[str]) -> tuple[str, str]:
     return "/".join(parts[-3].removeprefix("models--").split("--", 1)), parts[-1]
 
 
-def licence_of(card: Mapping[str, JsonValue], tags: Iterable[str] = ()) -> str:
-    """Return the licence that a model card or the hub's tags name, else `unresolved`."""
+def license_of(card: Mapping[str, JsonValue], tags: Iterable[str] = ()) -> str:
+    """Return the license that a model card or the hub's tags name, else `unresolved`."""
     for key in ("license_name", "license"):
         value = card.get(key)
         if isinstance(value, str) and value and value != "other":
@@ -122,7 +122,7 @@ def draft(
         repository=known.repository,
         revision=revision,
         format=weight_format,
-        licence=known.licence,
+        license=known.license,
         status=Status.STAGED,
         owner=owner,
         engine=engine,
@@ -151,7 +151,7 @@ def _weight_format(stored: str | None) -> tuple[WeightFormat, list[str]]:
         allowed = ", ".join(each.value for each in WeightFormat)
         problem = Problem(
             path="format",
-            message="the catalogue has no such format",
+            message="the catalog has no such format",
             value=stored,
             allowed=allowed,
             mend="give a checkpoint in one of these formats",
@@ -166,7 +166,7 @@ def _open(entry: ModelEntry, *, has_config: bool, stored: str | None) -> tuple[s
         left.append("config.json: nothing was read, so put the hub's file beside the entry")
     if stored is None:
         left.append("format: not known, bf16 stands in")
-    for key in ("repository", "revision", "licence"):
+    for key in ("repository", "revision", "license"):
         if getattr(entry, key) == UNRESOLVED:
             left.append(f"{key}: unresolved")
     if entry.weight_bytes is None:
@@ -194,7 +194,7 @@ def card_fits(
 
 
 def bounded(card: Accelerator, most_gib: float) -> EngineOverrides:
-    """Return the utilisation at which the engine takes at most so many GiB of the card."""
+    """Return the utilization at which the engine takes at most so many GiB of the card."""
     profile = PROFILES[Environment.PROD].gpu_memory_utilization
     share = int(100 * most_gib / card.memory_gib) / 100
     return EngineOverrides(gpu_memory_utilization=max(0.01, min(profile, share)))

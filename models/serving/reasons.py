@@ -14,7 +14,7 @@ from models.engine.arguments import (
     Parallelism,
 )
 from models.facts.accelerators import Accelerator
-from models.facts.catalogue import ModelEntry
+from models.facts.catalog import ModelEntry
 from models.facts.contract import EngineContract
 
 

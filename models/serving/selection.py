@@ -20,7 +20,7 @@ from models.engine.arguments import (
     problems_of,
 )
 from models.facts.accelerators import Accelerator
-from models.facts.catalogue import ModelEntry
+from models.facts.catalog import ModelEntry
 from models.facts.contract import EngineContract
 from models.facts.golden import ModelGoldens
 from models.memory import Budget, BudgetRequest, Verdict, budget
@@ -34,14 +34,14 @@ from models.serving.splits import legal_tensor_parallel, node_gpus
 _BYTES: Final = frozenset({"no-memory", "mamba-blocks", "cuda-graphs", "one-request"})
 """Rules that more GPUs may mend."""
 
-_SMALLEST: Final = "the least GPU memory of a machine in the catalogue that holds it"
+_SMALLEST: Final = "the least GPU memory of a machine in the catalog that holds it"
 
 
 class Subject(Model):
-    """The model that arguments are wanted for: its catalogue entry or a draft of one.
+    """The model that arguments are wanted for: its catalog entry or a draft of one.
 
-    `weights` is the directory that the engine is to read where it is not the catalogue's. `goldens`
-    are what the engine's own code said of a catalogue model.
+    `weights` is the directory that the engine is to read where it is not the catalog's. `goldens`
+    are what the engine's own code said of a catalog model.
     """
 
     entry: ModelEntry
@@ -137,7 +137,7 @@ def smallest(
         if last.good:
             break
     if last is None:
-        message = "the catalogue has no card with an instance type that the model can be split over"
+        message = "the catalog has no card with an instance type that the model can be split over"
         raise ValueError(message)
     return last
 

@@ -11,9 +11,9 @@ from models.memory.inputs.request import resolve
 from models.memory.verdict.refusals import refusals
 
 NODE_GPUS: Final = 8
-"""GPUs of a node where the catalogue knows no machine with the card."""
+"""GPUs of a node where the catalog knows no machine with the card."""
 
-_SHAPE_RULES: Final = frozenset({"heads", "kv-heads", "quantisation-groups"})
+_SHAPE_RULES: Final = frozenset({"heads", "kv-heads", "quantization-groups"})
 
 
 def node_gpus(accelerator: Accelerator) -> int:
@@ -26,7 +26,7 @@ def legal_tensor_parallel(
 ) -> tuple[int, ...]:
     """Return the tensor parallel sizes that the model's shapes allow on one node of the card.
 
-    Query heads, KV heads and quantisation groups as the engine checks them (VLLM-01, 02, 03), and
+    Query heads, KV heads and quantization groups as the engine checks them (VLLM-01, 02, 03), and
     every split width divisible, without which its layers cannot be built.
     """
     return tuple(

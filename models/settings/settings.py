@@ -43,7 +43,7 @@ class Serving(StrEnum):
 
 
 class ModelSettings(Model):
-    """A catalogue model placed in this environment.
+    """A catalog model placed in this environment.
 
     `regions` None means every region. Exactly one of `replicas` and `autoscaling` is given.
     """

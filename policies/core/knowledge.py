@@ -1,6 +1,6 @@
-"""What rules know of the world: the catalogue and the tables of names, read once when first asked.
+"""What rules know of the world: the catalog and the tables of names, read once when first asked.
 
-Only rules that need it pay for it; a pack without engines never reads the catalogue.
+Only rules that need it pay for it; a pack without engines never reads the catalog.
 """
 
 import functools
@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from catalog.loader import load
 from models.core.problems import ProblemsError
-from models.facts.catalogue import Catalogue, plain_name
+from models.facts.catalog import Catalog, plain_name
 from models.facts.contract import EngineContract
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @functools.cache
-def catalogue() -> Catalogue:
-    """Return the whole catalogue. Raises `ProblemsError` where it cannot be read."""
+def catalog() -> Catalog:
+    """Return the whole catalog. Raises `ProblemsError` where it cannot be read."""
     return load()
 
 
@@ -36,7 +36,7 @@ def chart_values() -> Mapping[str, str]:
 
 def engines() -> Mapping[str, EngineContract]:
     """Return the engine contracts by release, oldest first."""
-    return catalogue().engines
+    return catalog().engines
 
 
 def newest() -> EngineContract:
@@ -61,15 +61,15 @@ _SAME_SHAPE: Final = {
     "meta-llama/Meta-Llama-3.1-8B": "llama31-8b-instruct",
     "meta-llama/Meta-Llama-3.1-70B": "llama33-70b-instruct",
 }
-"""Base models that the alias table refers to, by a catalogue model of the same shape."""
+"""Base models that the alias table refers to, by a catalog model of the same shape."""
 
 
 @functools.cache
 def names() -> "ModelNames":
-    """Return the alias table over the catalogue's configurations."""
+    """Return the alias table over the catalog's configurations."""
     from catalog.readers.names import model_names
 
-    models = catalogue().models
+    models = catalog().models
     given = {model.entry.repository: model.config for model in models.values()}
     given |= {base: models[name].config for base, name in _SAME_SHAPE.items() if name in models}
     return model_names(given)
@@ -81,14 +81,14 @@ def cards() -> "CardNames":
     from catalog.readers.names import other_gpus
     from models.cases.cards import CardNames
 
-    return CardNames(catalogue().accelerators, other_gpus())
+    return CardNames(catalog().accelerators, other_gpus())
 
 
 @functools.cache
 def configuration(name: str) -> Mapping[str, JsonValue] | None:
-    """Return the configuration of a model by its exact name, catalogue or hub, or None."""
+    """Return the configuration of a model by its exact name, catalog or hub, or None."""
     wanted = plain_name(name)
-    for model in catalogue().models.values():
+    for model in catalog().models.values():
         if wanted in (plain_name(model.entry.name), plain_name(model.entry.repository)):
             return model.config
     return names().exactly(name)
@@ -110,11 +110,11 @@ def shape(name: str) -> "Architecture | None":
 
 @functools.cache
 def goldens(name: str, release: str) -> "ModelGoldens | None":
-    """Return what a release's own code said of a catalogue model, by its exact name, or None."""
+    """Return what a release's own code said of a catalog model, by its exact name, or None."""
     wanted = plain_name(name)
-    for model in catalogue().models.values():
+    for model in catalog().models.values():
         if wanted in (plain_name(model.entry.name), plain_name(model.entry.repository)):
-            return catalogue().goldens_of(model, release)
+            return catalog().goldens_of(model, release)
     return None
 
 

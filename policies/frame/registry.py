@@ -15,7 +15,7 @@ from policies.rules.aws import machines as aws_machines
 from policies.rules.aws import network as aws_network
 from policies.rules.aws import pools as aws_pools
 from policies.rules.aws import trust as aws_trust
-from policies.rules.engine import caches, catalogue, family, memory, parallelism, vram
+from policies.rules.engine import caches, catalog, family, memory, parallelism, vram
 from policies.rules.engine import flags as engine_flags
 from policies.rules.engine import metrics as engine_metrics
 from policies.rules.gateway import gateway, routes
@@ -132,7 +132,7 @@ OBJECT_RULES: Final[tuple[ObjectRule, ...]] = (
     _at_containers(caches.hold_local_cache),
     _at_containers(caches.seed_shared_cache),
     _at_containers(caches.give_router_memory),
-    _at_pods(catalogue.run_admitted_model),
+    _at_pods(catalog.run_admitted_model),
     _at_containers(images.pin_image),
     _at_manifest(images.name_no_deleted_image),
     _at_containers(secrets.hide_secrets),
@@ -207,7 +207,7 @@ PLAN_RULES: Final[tuple[Rule[PlanView], ...]] = (
     plan_cost.bill,
     plan_cost.cost,
     plan_cost.gpus,
-    catalogue.status,
+    catalog.status,
     longhorn.storage,
 )
 

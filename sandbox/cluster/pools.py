@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from models.facts.accelerators import Accelerator
-from models.facts.catalogue import Catalogue
+from models.facts.catalog import Catalog
 from models.facts.sharing import (
     Mig,
     MigStrategy,
@@ -26,15 +26,13 @@ RESERVED_MEMORY_SHARE: Final = 0.05
 """What a kubelet keeps: less than `models/plan/sizing.py` leaves, which also counts daemons."""
 
 
-def nodes_of(region: Region, catalogue: Catalogue) -> tuple[NodeSpec, ...]:
-    """Return the nodes of a region. Raises `SandboxError` for a shape the catalogue lacks."""
-    return tuple(
-        _node(pool, index, catalogue) for pool in region.pools for index in range(pool.max)
-    )
+def nodes_of(region: Region, catalog: Catalog) -> tuple[NodeSpec, ...]:
+    """Return the nodes of a region. Raises `SandboxError` for a shape the catalog lacks."""
+    return tuple(_node(pool, index, catalog) for pool in region.pools for index in range(pool.max))
 
 
-def _node(pool: NodePool, index: int, catalogue: Catalogue) -> NodeSpec:
-    vcpus, memory_gib, gpus = _shape(pool, catalogue)
+def _node(pool: NodePool, index: int, catalog: Catalog) -> NodeSpec:
+    vcpus, memory_gib, gpus = _shape(pool, catalog)
     memory_mib = int(memory_gib * 1024)
     return NodeSpec(
         name=f"{pool.name}-{index}",
@@ -43,7 +41,7 @@ def _node(pool: NodePool, index: int, catalogue: Catalogue) -> NodeSpec:
         ephemeral_gib=200,
         reserved_cpu_milli=RESERVED_CPU_MILLI,
         reserved_memory_mib=int(memory_mib * RESERVED_MEMORY_SHARE),
-        gpu=_gpu(pool, gpus, catalogue),
+        gpu=_gpu(pool, gpus, catalog),
         zone="simulated-a",
         region="simulated",
         instance_type=pool.instance_type,
@@ -59,22 +57,22 @@ def _labels(pool: NodePool) -> Mapping[str, str]:
     return {POOL_LABEL: pool.name, **sharing_labels(pool.sharing)}
 
 
-def _shape(pool: NodePool, catalogue: Catalogue) -> tuple[int, float, int]:
+def _shape(pool: NodePool, catalog: Catalog) -> tuple[int, float, int]:
     if pool.node is not None:
         return pool.node.vcpus, pool.node.memory_gib, pool.node.gpus
-    instance = catalogue.instance_types.get(pool.instance_type or "")
+    instance = catalog.instance_types.get(pool.instance_type or "")
     if instance is None:
-        message = f"pool {pool.name}: the catalogue has no instance type {pool.instance_type!r}"
+        message = f"pool {pool.name}: the catalog has no instance type {pool.instance_type!r}"
         raise SandboxError(message)
     return instance.vcpus, instance.memory_gib, instance.gpus
 
 
-def _gpu(pool: NodePool, gpus: int, catalogue: Catalogue) -> GpuSpec | None:
+def _gpu(pool: NodePool, gpus: int, catalog: Catalog) -> GpuSpec | None:
     if pool.accelerator is None or gpus == 0:
         return None
-    accelerator = catalogue.accelerator_of(pool.accelerator)
+    accelerator = catalog.accelerator_of(pool.accelerator)
     if accelerator is None:
-        message = f"pool {pool.name}: the catalogue has no accelerator {pool.accelerator!r}"
+        message = f"pool {pool.name}: the catalog has no accelerator {pool.accelerator!r}"
         raise SandboxError(message)
     return _shared(pool, accelerator, gpus)
 

@@ -1,7 +1,7 @@
-"""Starting, recognising and ending the sandbox's own processes, and nobody else's.
+"""Starting, recognizing and ending the sandbox's own processes, and nobody else's.
 
 A process id alone says nothing: the kernel reuses them. A record therefore holds the start time and
-the program too, and only a process that matches all three is ever signalled.
+the program too, and only a process that matches all three is ever signaled.
 """
 
 import contextlib

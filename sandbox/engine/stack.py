@@ -139,13 +139,13 @@ class SandboxStack:
     def _start_existing(self, settings: Settings) -> dict[str, Path]:
         """Start a control plane for each existing cluster; return kubeconfigs by context."""
         contexts: dict[str, Path] = {}
-        catalogue = load()
+        catalog = load()
         for region in settings.regions:
             if not isinstance(region.cluster, ExistingCluster):
                 continue
             running = cluster.start(
                 self.sandbox_name(region.name),
-                nodes_of(region, catalogue),
+                nodes_of(region, catalog),
                 crd_sets=crd_sets(region),
                 tools=self.tools,
             )

@@ -76,7 +76,7 @@ class Workspace:
         env.pop("PULUMI_CONFIG_PASSPHRASE", None)
         env["PULUMI_ERROR_OUTPUT_STRING"] = "true"
         if command == "preview":
-            # A preview's checkpoints go nowhere, yet the engine serialises the whole state for
+            # A preview's checkpoints go nowhere, yet the engine serializes the whole state for
             # every step. An update must write each of them: a killed one resumes from the last.
             env["PULUMI_SKIP_CHECKPOINTS"] = "true"
         return {**env, **self.variables}

@@ -74,7 +74,7 @@ def repository(
     values_dir: Path = VALUES_DIR,
     say: Callable[[str], None] = _warn,
 ) -> str:
-    """Write a stub of every chart of the catalogue; return the setting `mirror.charts` for it.
+    """Write a stub of every chart of the catalog; return the setting `mirror.charts` for it.
 
     The files are `<chart>-<version>.tgz` in `target` (the cache by default), and the same bytes
     each time, so that a second update finds nothing to change.

@@ -30,7 +30,7 @@ from benchmarks.peers.tables import shown, table
 from benchmarks.shared import memory_cases
 from models.architecture import architecture
 from models.core.base import GIB
-from models.memory import Arguments, BudgetRequest, Card, behaviour_of
+from models.memory import Arguments, BudgetRequest, Card, behavior_of
 
 pytestmark = pytest.mark.pure
 
@@ -60,7 +60,7 @@ def llama(memory_gib: float | None = 80.0, **arguments: Any) -> Question:
     request = BudgetRequest(
         architecture=architecture(LLAMA),
         card=card,
-        behaviour=behaviour_of("0.33.0"),
+        behavior=behavior_of("0.33.0"),
         arguments=BASE.model_copy(update=arguments),
     )
     return question("llama", "dense", LLAMA, request, card if memory_gib else None)
@@ -217,7 +217,7 @@ def test_missing_data_is_said_and_nothing_is_compared(
     assert "error: lacking vram_cases.jsonl" in capsys.readouterr().err
 
 
-def test_packages_get_the_runs_dtype_and_quantisation() -> None:
+def test_packages_get_the_runs_dtype_and_quantization() -> None:
     """What a summary lacks is filled in, and the question itself is not changed."""
     asked = {"config": dict(LLAMA), "dtype": "float16", "method": "awq", "bits": 4}
     config = peer_worker.config_of(asked)

@@ -11,7 +11,7 @@ from components.platform import Platform, PlatformArgs, RegionSecrets
 from models.plan.definitions import DEFINITIONS, kinds, missing_version, required
 from models.plan.operators import OPERATORS, operators
 from models.plan.plan import PlatformPlan
-from tests.helpers.plans.dev import catalogue, dev_plan
+from tests.helpers.plans.dev import catalog, dev_plan
 from tests.helpers.plans.secrets import secret_read
 
 pytestmark = pytest.mark.mocks
@@ -95,7 +95,7 @@ def test_managed_operators_are_releases_with_fixed_names_that_are_waited_for() -
     plan = dev_plan(managed)
     assert set(releases) == {row.chart for row in operators(plan, plan.regions[0])}
     for name, inputs in releases.items():
-        chart = catalogue().charts[name]
+        chart = catalog().charts[name]
         assert inputs["version"] == chart.version
         assert inputs["skipAwait"] is False
         assert inputs["timeout"] >= 300
@@ -122,7 +122,7 @@ def test_a_mirror_holds_every_chart_under_upstreams_name() -> None:
 
 def test_no_two_charts_have_one_name_upstream() -> None:
     """In a mirror one would hide the other."""
-    names = [chart.chart for chart in catalogue().charts.values()]
+    names = [chart.chart for chart in catalog().charts.values()]
     assert len(names) == len(set(names))
 
 
@@ -198,7 +198,7 @@ def test_rows_name_charts_that_come_before_them() -> None:
 def test_a_chart_without_a_source_is_refused_until_there_is_a_mirror() -> None:
     from models.plan.operators import chart_problems
 
-    charts = dict(catalogue().charts)
+    charts = dict(catalog().charts)
     lost = charts["keda"].model_copy(update={"repository": "unresolved"})
     rows = tuple(row for row in OPERATORS if row.chart == "keda")
     problems = chart_problems(rows, {**charts, "keda": lost}, None)

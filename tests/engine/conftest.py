@@ -14,7 +14,7 @@ from tests.helpers.engine.stacks import discard
 def written_once(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let updates write the state once, at their end, except in modules that kill one.
 
-    The engine else serialises the whole state after each step, which is more than half of what it
+    The engine else serializes the whole state after each step, which is more than half of what it
     does in a first update. A module says `KILLS = True` to have it so, as `make up` has.
     """
     # pytest gives the module without a type.

@@ -79,6 +79,6 @@ def test_a_plan_that_cannot_work_is_refused_before_anything_is_registered(
     assert "no longer has the option --swap-space" in text
     assert "has no option --no-such-option" in text
     assert "--max-model-len is given twice" in text
-    assert "no such model in the catalogue" in text
+    assert "no such model in the catalog" in text
     assert "Traceback" not in text
     assert "unhandled" not in text

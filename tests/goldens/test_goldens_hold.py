@@ -7,7 +7,7 @@ import pytest
 
 from catalog.readers.goldens import load_goldens
 from models.facts.golden import config_sha256
-from tests.helpers.models.goldens import VERSION, Score, catalogue, judge
+from tests.helpers.models.goldens import VERSION, Score, catalog, judge
 
 pytestmark = pytest.mark.pure
 
@@ -27,7 +27,7 @@ def score() -> Score:
 
 def test_there_are_goldens_of_every_model_of_the_release() -> None:
     """A model without goldens would be estimated without anybody noticing."""
-    pinned = {name for name, model in catalogue().models.items() if model.entry.engine == VERSION}
+    pinned = {name for name, model in catalog().models.items() if model.entry.engine == VERSION}
     assert set(load_goldens(VERSION).models) == pinned
 
 
@@ -36,7 +36,7 @@ def test_goldens_were_asked_with_the_configurations_that_are_committed() -> None
     stale = [
         name
         for name, held in load_goldens(VERSION).models.items()
-        if held.config_sha256 != config_sha256(catalogue().models[name].config)
+        if held.config_sha256 != config_sha256(catalog().models[name].config)
     ]
     assert not stale, f"run `make goldens`: {stale}"
 

@@ -15,7 +15,7 @@ from goldens.compare import differences, drift, plain
 from goldens.files import FOLDER, failed, golden, text_of, write
 from models.core.problems import ProblemsError
 from models.facts.golden import Goldens
-from tests.helpers.models.goldens import VERSION, catalogue
+from tests.helpers.models.goldens import VERSION, catalog
 
 pytestmark = pytest.mark.pure
 
@@ -65,10 +65,10 @@ def written(folder: Path, answer: dict[str, Any]) -> Goldens:
 
 def test_every_case_has_its_own_name_and_a_fixed_place() -> None:
     """Two cases of one name would overwrite each other; another order would churn the files."""
-    found = cases(catalogue(), VERSION)
+    found = cases(catalog(), VERSION)
     names = [(case.model, case.name) for case in found]
     assert len(set(names)) == len(names)
-    assert found == cases(catalogue(), VERSION)
+    assert found == cases(catalog(), VERSION)
 
 
 def test_committed_files_are_as_the_generator_writes_them() -> None:
@@ -76,7 +76,7 @@ def test_committed_files_are_as_the_generator_writes_them() -> None:
     for path in sorted((FOLDER / VERSION).glob("*.json")):
         text = path.read_text(encoding="utf-8")
         held = json.loads(text)
-        config = catalogue().models[path.stem].config
+        config = catalog().models[path.stem].config
         assert text == text_of(VERSION, path.stem, config, held["cases"]), path.name
 
 
@@ -114,7 +114,7 @@ def test_a_refusal_keeps_the_engines_words_only(tmp_path: Path) -> None:
 
 
 def test_cases_that_took_too_long_are_no_goldens() -> None:
-    """A slow machine must not write itself into the catalogue."""
+    """A slow machine must not write itself into the catalog."""
     late: dict[str, dict[str, JsonValue]] = {f"tiny/{CASE.name}": {"error": "took more than 9 s"}}
     assert failed(late, [CASE]) == [f"tiny/{CASE.name}: took more than 9 s"]
     assert failed({}, [CASE]) == [f"tiny/{CASE.name}: no answer"]

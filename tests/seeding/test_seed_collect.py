@@ -92,7 +92,7 @@ def test_a_model_whose_current_is_not_named_is_left_alone(tmp_path: Path) -> Non
 
 @pytest.mark.pure
 def test_a_model_that_nobody_names_goes_only_when_all_may(tmp_path: Path) -> None:
-    """A model of a neighbour that shares the volume is not named here either."""
+    """A model of a neighbor that shares the volume is not named here either."""
     model, other = volume(tmp_path), tmp_path / "other"
     publish(other, "r1", NEW)
     (other / "current").symlink_to("r1")

@@ -69,7 +69,7 @@ class ScaleDown(TypedDict):
 
 
 class Behavior(TypedDict):
-    """The horizontal pod autoscaler's behaviour."""
+    """The horizontal pod autoscaler's behavior."""
 
     scaleUp: ScaleUp
     scaleDown: ScaleDown

@@ -64,7 +64,7 @@ def gqa(draft: Draft, spec: Attention, layers: Layers) -> None:
             Rows(units=spec.kv_heads, width=spec.head_dim, replicated=True),
         )
         for part in wide:
-            draft.column(Part.NORM, "norm", (part,), 1, layers, quantised=False)
+            draft.column(Part.NORM, "norm", (part,), 1, layers, quantized=False)
     if spec.sinks:
         draft.vector(Part.ATTENTION, spec.heads, layers, split=True)
 
@@ -124,7 +124,7 @@ def latent_of(draft: Draft) -> Latent:
 def mla(draft: Draft, spec: Latent, layers: Layers) -> None:
     """Add the weights of latent attention in `layers`.
 
-    The latents are whole on every rank. Beside a quantised `kv_b_proj` the engine keeps
+    The latents are whole on every rank. Beside a quantized `kv_b_proj` the engine keeps
     its halves in 16 bit for the absorbed form (`layers/attention/mla_attention.py`).
     """
     draft.heads, draft.kv_heads = spec.heads, 1
@@ -176,7 +176,7 @@ def _indexer(draft: Draft, spec: Latent, layers: Layers) -> None:
         spec.index_dim + spec.index_heads,
         draft.hidden,
         layers,
-        quantised=False,
+        quantized=False,
     )
     draft.norms(2, layers, spec.index_dim)
 

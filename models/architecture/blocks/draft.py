@@ -1,6 +1,6 @@
 """An architecture under construction: the recipe's helpers to add weights and caches.
 
-Names are those of the checkpoint inside a layer, since quantisation's ignore lists use them.
+Names are those of the checkpoint inside a layer, since quantization's ignore lists use them.
 """
 
 from collections.abc import Iterable
@@ -82,11 +82,11 @@ class Draft:
         layers: Layers,
         *,
         bias: bool = False,
-        quantised: bool = True,
+        quantized: bool = True,
     ) -> None:
         """Add a linear layer split by its outputs."""
         self.widest = max(self.widest, sum(part.size for part in out))
-        self.add(part, names, out, columns, shard=Shard.OUTPUT, layers=layers, linear=quantised)
+        self.add(part, names, out, columns, shard=Shard.OUTPUT, layers=layers, linear=quantized)
         if bias:
             self.add(part, names, out, shard=Shard.OUTPUT, layers=layers)
 
@@ -99,11 +99,11 @@ class Draft:
         layers: Layers,
         *,
         bias: bool = False,
-        quantised: bool = True,
+        quantized: bool = True,
     ) -> None:
         """Add a linear layer split by its inputs; its bias is on every rank."""
         self.add(
-            part, names, rows(out), columns, shard=Shard.INPUT, layers=layers, linear=quantised
+            part, names, rows(out), columns, shard=Shard.INPUT, layers=layers, linear=quantized
         )
         if bias:
             self.add(part, names, rows(out), layers=layers)
@@ -116,11 +116,11 @@ class Draft:
         columns: int,
         layers: Layers,
         *,
-        quantised: bool = True,
+        quantized: bool = True,
         dtype: str | None = None,
     ) -> None:
         """Add a linear layer that every rank holds whole."""
-        self.add(part, names, rows(out), columns, layers=layers, linear=quantised, dtype=dtype)
+        self.add(part, names, rows(out), columns, layers=layers, linear=quantized, dtype=dtype)
 
     def norms(self, count: int, layers: Layers, size: int | None = None) -> None:
         """Add `count` norm vectors of `size` (the hidden size) per layer."""

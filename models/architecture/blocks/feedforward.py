@@ -96,7 +96,7 @@ def moe(draft: Draft, spec: Experts, layers: Layers) -> None:
             1,
             draft.hidden,
             layers,
-            quantised=False,
+            quantized=False,
         )
 
 
@@ -107,7 +107,7 @@ def _router(draft: Draft, spec: Experts, layers: Layers) -> None:
         spec.count,
         draft.hidden,
         layers,
-        quantised=False,
+        quantized=False,
         dtype=spec.router_dtype,
     )
     if spec.router_bias:

@@ -29,17 +29,17 @@ class Mamba1:
 def mamba1(draft: Draft, spec: Mamba1, layers: Layers) -> None:
     """Add Mamba's weights and states in `layers`."""
     part, inner, name = Part.MIXER, spec.inner, spec.name
-    draft.column(part, name + "conv1d", rows(inner), spec.kernel, layers, quantised=False)
+    draft.column(part, name + "conv1d", rows(inner), spec.kernel, layers, quantized=False)
     if spec.conv_bias:
         draft.vector(part, inner, layers, split=True)
     draft.column(part, name + "in_proj", rows(inner, inner), draft.hidden, layers, bias=spec.bias)
     draft.row(part, name + "x_proj", spec.rank + 2 * spec.state, inner, layers)
-    draft.column(part, name + "dt_proj", rows(inner), spec.rank, layers, quantised=False)
+    draft.column(part, name + "dt_proj", rows(inner), spec.rank, layers, quantized=False)
     draft.vector(part, inner, layers, split=True)
     draft.add(
         part, name + "A", (Rows(units=inner, width=spec.state),), layers=layers,
         shard=_SPLIT, dtype=FLOAT32,
-    )  # fmt: skip  # one tensor, read like its neighbours
+    )  # fmt: skip  # one tensor, read like its neighbors
     draft.vector(part, inner, layers, split=True)
     draft.row(part, name + "out_proj", draft.hidden, inner, layers, bias=spec.bias)
     if spec.norms:
@@ -72,9 +72,9 @@ def mamba2(draft: Draft, spec: Mamba2, layers: Layers) -> None:
     shared = Rows(units=spec.groups, width=spec.state, replicated=True)
     inner = Rows(units=spec.inner, width=1)
     convolved = (inner, shared, shared)
-    draft.column(part, name + "conv1d", convolved, spec.kernel, layers, quantised=False)
+    draft.column(part, name + "conv1d", convolved, spec.kernel, layers, quantized=False)
     if spec.conv_bias:
-        draft.column(part, name + "conv1d", convolved, 1, layers, quantised=False)
+        draft.column(part, name + "conv1d", convolved, 1, layers, quantized=False)
     projected = (inner, inner, shared, shared, Rows(units=spec.heads, width=1))
     draft.column(part, name + "in_proj", projected, draft.hidden, layers, bias=spec.bias)
     draft.vector(part, spec.heads, layers, split=True, dtype=FLOAT32)
@@ -114,7 +114,7 @@ def delta_net(draft: Draft, spec: DeltaNet, layers: Layers) -> None:
     part, name, hidden = Part.MIXER, spec.name, draft.hidden
     keys = Rows(units=spec.key_heads, width=spec.key_dim)
     values = Rows(units=spec.value_heads, width=spec.value_dim)
-    draft.column(part, name + "conv1d", (keys, keys, values), spec.kernel, layers, quantised=False)
+    draft.column(part, name + "conv1d", (keys, keys, values), spec.kernel, layers, quantized=False)
     names = (name + "in_proj_qkv", name + "in_proj_z")
     draft.column(part, names, (keys, keys, values, values), hidden, layers)
     per_head = Rows(units=spec.value_heads, width=1)
@@ -153,7 +153,7 @@ def kimi_delta(draft: Draft, spec: KimiDelta, layers: Layers) -> None:
     for each in "qkv":
         draft.column(part, f"{name}{each}_proj", (heads,), hidden, layers)
         conv = f"{name}{each}_conv1d"
-        draft.column(part, conv, (heads,), spec.kernel, layers, quantised=False)
+        draft.column(part, conv, (heads,), spec.kernel, layers, quantized=False)
     draft.whole(part, name + "f_a_proj", spec.head_dim, hidden, layers)
     draft.column(part, name + "f_b_proj", (heads,), spec.head_dim, layers)
     draft.column(part, name + "b_proj", (Rows(units=spec.heads, width=1),), hidden, layers)
@@ -179,7 +179,7 @@ def kimi_delta(draft: Draft, spec: KimiDelta, layers: Layers) -> None:
 def short_conv(draft: Draft, size: int, kernel: int, layers: Layers, *, bias: bool) -> None:
     """Add a gated short convolution (LFM2)."""
     part = Part.MIXER
-    draft.column(part, "conv.conv", rows(size), kernel, layers, bias=bias, quantised=False)
+    draft.column(part, "conv.conv", rows(size), kernel, layers, bias=bias, quantized=False)
     draft.column(part, "conv.in_proj", rows(size, size, size), draft.hidden, layers, bias=bias)
     draft.row(part, "conv.out_proj", draft.hidden, size, layers, bias=bias)
     draft.state_cache(CacheKind.SHORT_CONV, layers, State(kernel=kernel, conv_size=size))

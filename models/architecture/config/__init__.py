@@ -1,1 +1,1 @@
-"""Reading a `config.json`: fields, defaults, names, quantisation."""
+"""Reading a `config.json`: fields, defaults, names, quantization."""

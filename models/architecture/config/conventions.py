@@ -16,7 +16,7 @@ Routers and towers stay in 16 bit everywhere; they are exceptions without being 
 
 from typing import Final
 
-from models.architecture.config.quantisation import FP8_TENSOR, NONE
+from models.architecture.config.quantization import FP8_TENSOR, NONE
 from models.architecture.types import Architecture, CacheKind, Rule, SchemeKind
 
 _ATTENTION: Final = ("self_attn", "q_proj", "k_proj", "v_proj", "o_proj", "qkv_proj")
@@ -27,15 +27,15 @@ _LATENT: Final = (CacheKind.MLA, CacheKind.MLA_SLIDING)
 def with_usual_exceptions(found: Architecture) -> Architecture:
     """Return the architecture with the exceptions that its kind of NVFP4 checkpoint usually has.
 
-    Only where the quantisation is `assumed`: what a checkpoint states is not touched.
+    Only where the quantization is `assumed`: what a checkpoint states is not touched.
     """
-    quantisation = found.quantisation
-    if quantisation is None or not quantisation.assumed:
+    quantization = found.quantization
+    if quantization is None or not quantization.assumed:
         return found
-    if quantisation.scheme.kind is not SchemeKind.NVFP4 or quantisation.rules:
+    if quantization.scheme.kind is not SchemeKind.NVFP4 or quantization.rules:
         return found
-    changes = {"rules": _rules(found), "quantises_head": _has_states(found)}
-    return found.model_copy(update={"quantisation": quantisation.model_copy(update=changes)})
+    changes = {"rules": _rules(found), "quantizes_head": _has_states(found)}
+    return found.model_copy(update={"quantization": quantization.model_copy(update=changes)})
 
 
 def _has_states(found: Architecture) -> bool:

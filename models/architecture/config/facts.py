@@ -92,9 +92,9 @@ def config_of_facts(record: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     if "model_type" not in config and isinstance(classes, list) and classes:
         config["model_type"] = _TYPE_OF_CLASS.get(str(classes[0]))
     _pattern(config, record.get("layer_pattern"))
-    quantisation = _quantisation(record)
-    if quantisation:
-        config["quantization_config"] = quantisation
+    quantization = _quantization(record)
+    if quantization:
+        config["quantization_config"] = quantization
     _renamed(config)
     return config
 
@@ -142,8 +142,8 @@ def _pattern(config: dict[str, JsonValue], pattern: JsonValue) -> None:
         config["layer_types"] = [period[number % len(period)] for number in range(layers)]
 
 
-def _quantisation(record: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return a summary's quantisation, with the method where only its algorithm is given.
+def _quantization(record: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return a summary's quantization, with the method where only its algorithm is given.
 
     What a summary leaves out (groups, layers) stays out: the weights are unknown then.
     """

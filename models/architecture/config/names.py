@@ -2,7 +2,7 @@
 
 Nothing is guessed from a part of a name. First that applies: a name of the table or of the
 configurations given, exactly (case and punctuation do not matter); the same name of another
-organisation, or of none, if all known models of that name have one configuration; such a name with
+organization, or of none, if all known models of that name have one configuration; such a name with
 words after it that only tell how it is stored, or remarks of a closed list (`name_words.py`); a
 name with alternatives (`3.5/3.6`) that all mean one configuration. Else it is unknown, and
 `nearest` names what may be meant. Pure: the tables are `catalog/model_aliases.yaml` and
@@ -84,7 +84,7 @@ class ModelNames:
 
     @cached_property
     def _by_short_name(self) -> dict[str, list[str]]:
-        """Known names by what stands after the organisation, without the descriptions."""
+        """Known names by what stands after the organization, without the descriptions."""
         found: dict[str, list[str]] = {}
         for name in self._ids:
             found.setdefault(model_key(_short(name)), []).append(name)
@@ -129,7 +129,7 @@ class ModelNames:
         return shorts[close[0]] if close else None
 
     def _named(self, text: str) -> Reading | None:
-        """Return a known name, or the same one of another organisation."""
+        """Return a known name, or the same one of another organization."""
         config = self.exactly(text)
         if config is not None:
             return Reading(name=text, config=config)

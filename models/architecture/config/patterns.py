@@ -1,4 +1,4 @@
-"""Quantisation's lists of modules: which entry names which module."""
+"""Quantization's lists of modules: which entry names which module."""
 
 import re
 from contextlib import suppress
@@ -7,7 +7,7 @@ from functools import lru_cache
 
 
 def matches(pattern: str, module: str) -> bool:
-    """Tell whether a quantisation list's entry names a module.
+    """Tell whether a quantization list's entry names a module.
 
     Entries are `re:` expressions, globs with `*`, full names with or without `model.` and
     `language_model.` in front, parents of the module, or bare last names such as `gate`.
@@ -16,7 +16,7 @@ def matches(pattern: str, module: str) -> bool:
 
 
 class Names:
-    """A quantisation list, indexed: lists have hundreds of entries, models thousands of modules."""
+    """A quantization list, indexed: lists have hundreds of entries, models thousands of modules."""
 
     def __init__(self, patterns: tuple[str, ...]) -> None:
         """Sort the entries by kind."""

@@ -111,13 +111,13 @@ def _compressed(draft: Draft, ratio: int, layers: Layers) -> None:
         fields.size("index_n_heads"),
         draft.hidden,
         layers,
-        quantised=False,
+        quantized=False,
     )
 
 
 def _compressor(draft: Draft, ratio: int, overlap: int, dim: int, layers: Layers) -> None:
     width = overlap * dim
-    draft.whole(Part.ATTENTION, "attn.compressor", 2 * width, draft.hidden, layers, quantised=False)
+    draft.whole(Part.ATTENTION, "attn.compressor", 2 * width, draft.hidden, layers, quantized=False)
     draft.add(Part.ATTENTION, "ape", rows(ratio), width, layers=layers, dtype=FLOAT32)
     draft.norms(1, layers, dim)
     draft.cache(
@@ -157,4 +157,4 @@ def _mixture(draft: Draft, layers: Layers) -> None:
         draft.add(
             Part.ROUTER, "tid2eid", rows(vocab), base.top_k, layers=hashed, shard=Shard.NONE,
             dtype="int32",
-        )  # fmt: skip  # one tensor, read like its neighbours
+        )  # fmt: skip  # one tensor, read like its neighbors

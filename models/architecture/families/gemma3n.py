@@ -62,6 +62,6 @@ def _updates(draft: Draft, layers: Layers) -> None:
     draft.norms(3, layers)
     inputs = fields.size("altup_num_inputs")
     for out, columns in ((inputs, inputs), (inputs**2, inputs), (inputs, hidden)):
-        draft.whole(Part.MLP, "altup", out, columns, layers, quantised=False)
+        draft.whole(Part.MLP, "altup", out, columns, layers, quantized=False)
     for _ in range(2 * (inputs - 1)):
         draft.add(Part.EMBEDDING, "altup_projections", rows(hidden), hidden, shard=Shard.OUTPUT)

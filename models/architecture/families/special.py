@@ -96,7 +96,7 @@ def layer_embeddings(draft: Draft, layers: Layers) -> None:
     draft.add(
         Part.EMBEDDING, "per_layer_model_projection", rows(width), draft.hidden,
         shard=Shard.OUTPUT, linear=True,
-    )  # fmt: skip  # one tensor, read like its neighbours
+    )  # fmt: skip  # one tensor, read like its neighbors
     draft.whole(Part.MLP, "per_layer_input_gate", per_layer, draft.hidden, layers)
     draft.whole(Part.MLP, "per_layer_projection", draft.hidden, per_layer, layers)
     draft.norms(1, layers)

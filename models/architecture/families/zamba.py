@@ -63,5 +63,5 @@ def _shared(draft: Draft, hybrid: Layers) -> None:
     draft.norms(3, blocks)
     rank = fields.size("adapter_rank", default=128)
     draft.add(Part.MLP, "adapter.A", rows(rank), draft.hidden, shard=Shard.OUTPUT, layers=hybrid)
-    draft.column(Part.MLP, "adapter.B", rows(size, size), rank, hybrid, quantised=False)
+    draft.column(Part.MLP, "adapter.B", rows(size, size), rank, hybrid, quantized=False)
     draft.whole(Part.ATTENTION, "linear", draft.hidden, draft.hidden, hybrid)

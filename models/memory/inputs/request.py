@@ -10,7 +10,7 @@ from models.engine.arguments import EngineArguments
 from models.facts.accelerators import Accelerator
 from models.facts.contract import EngineContract, MinimumCapability
 from models.facts.golden import ModelGoldens
-from models.memory.inputs.behaviour import Behaviour, behaviour_of_contract, size_defaults
+from models.memory.inputs.behavior import Behavior, behavior_of_contract, size_defaults
 
 
 class Card(Model):
@@ -76,7 +76,7 @@ class BudgetRequest(Model):
 
     architecture: Architecture
     card: Card
-    behaviour: Behaviour
+    behavior: Behavior
     arguments: Arguments = Arguments()
     n_gpus: PositiveInt | None = None
     minimum: MinimumCapability | None = None
@@ -93,7 +93,7 @@ class BudgetRequest(Model):
         n_gpus: int | None = None,
         goldens: ModelGoldens | None = None,
     ) -> "BudgetRequest":
-        """Return the request for a replica as the plan and the catalogue describe it.
+        """Return the request for a replica as the plan and the catalog describe it.
 
         Goldens of another release are left out.
         """
@@ -105,7 +105,7 @@ class BudgetRequest(Model):
                 capability=accelerator.capability,
                 product=accelerator.product,
             ),
-            behaviour=behaviour_of_contract(contract, architecture.classes),
+            behavior=behavior_of_contract(contract, architecture.classes),
             arguments=arguments_of(arguments),
             n_gpus=arguments.parallelism.gpus if n_gpus is None else n_gpus,
             minimum=contract.minimum_capability,
@@ -146,31 +146,31 @@ def resolve(request: BudgetRequest) -> Resolved:
     Lengths come from the model's positions. Before chunked prefill a step took a whole prompt:
     max(max_model_len, 2048) tokens, cut to 2048 above 32k (docs/sources.md#memory-by-release).
     """
-    asked, behaviour = request.arguments, request.behaviour
+    asked, behavior = request.arguments, request.behavior
     found = request.architecture
     length = asked.max_model_len or found.max_positions or _FALLBACK_LENGTH
-    sizes = size_defaults(behaviour, request.card.memory_gib, request.card.product)
+    sizes = size_defaults(behavior, request.card.memory_gib, request.card.product)
     seqs = asked.max_num_seqs or sizes.max_num_seqs
     tokens = asked.max_num_batched_tokens
     if tokens is None:
         tokens = sizes.max_num_batched_tokens
-        if not behaviour.chunked and length <= 32768:
+        if not behavior.chunked and length <= 32768:
             tokens = max(length, tokens)
         if _holds_whole_items(request):
             tokens = max(tokens, found.vision_tokens)
         tokens = min(tokens, seqs * length)
     cache_dtype = asked.kv_cache_dtype or "auto"
-    if cache_dtype == "auto" and found.quantisation is not None:
-        cache_dtype = found.quantisation.kv_cache_dtype or "auto"
+    if cache_dtype == "auto" and found.quantization is not None:
+        cache_dtype = found.quantization.kv_cache_dtype or "auto"
     if cache_dtype == "auto" and _prefers_fp8_cache(request):
         cache_dtype = "fp8_e4m3"
     state_only = all(cache.kind.is_state for cache in found.caches)
     caching = asked.enable_prefix_caching
     if caching is None:
-        caching = not state_only and (not found.is_hybrid or behaviour.hybrid_caching)
+        caching = not state_only and (not found.is_hybrid or behavior.hybrid_caching)
     return Resolved(
         max_model_len=length,
-        utilization=asked.gpu_memory_utilization or behaviour.utilization,
+        utilization=asked.gpu_memory_utilization or behavior.utilization,
         max_num_seqs=seqs,
         batched_tokens=tokens,
         cache_dtype=cache_dtype,
@@ -187,13 +187,13 @@ def _holds_whole_items(request: BudgetRequest) -> bool:
     """
     found = request.architecture
     kept = found.multimodal and not request.arguments.language_model_only
-    return kept and found.bidirectional_prefix and request.behaviour.release >= (0, 24)
+    return kept and found.bidirectional_prefix and request.behavior.release >= (0, 24)
 
 
 def _prefers_fp8_cache(request: BudgetRequest) -> bool:
     """GLM 5 on data-centre Blackwell (`model_executor/models/config.py` GlmMoeDsaForCausalLM)."""
     is_glm = request.architecture.model_type == "glm_moe_dsa"
-    return is_glm and request.card.capability[0] == 10 and request.behaviour.release >= (0, 30)
+    return is_glm and request.card.capability[0] == 10 and request.behavior.release >= (0, 30)
 
 
 def _dtype(name: str | None) -> str:

@@ -44,7 +44,7 @@ class Fitted:
     bound_tower: float
     """And GiB where a model has towers beside the text part."""
     bound_assumed: float
-    """And the share of the weights where the quantisation is only named, not described."""
+    """And the share of the weights where the quantization is only named, not described."""
     bound_hybrid: float
     """And GiB where graphs of a hybrid model are estimated inside the budget."""
     bound_oldest: float

@@ -1,4 +1,4 @@
-"""The forms that kernels bring quantised weights into: padding, and what scales become.
+"""The forms that kernels bring quantized weights into: padding, and what scales become.
 
 Which kernel takes them follows from the card and the method (vLLM 0.33.0; engine goldens).
 """
@@ -52,8 +52,8 @@ def marlin_fp8(weight: Weight, scheme: Scheme, out: list[int], columns: int) -> 
 
 def has_mxfp4(found: Architecture) -> bool:
     """Tell whether the checkpoint is stored as MXFP4."""
-    quantisation = found.quantisation
-    return quantisation is not None and quantisation.scheme.kind is SchemeKind.MXFP4
+    quantization = found.quantization
+    return quantization is not None and quantization.scheme.kind is SchemeKind.MXFP4
 
 
 def _mxfp4_steps(rank: Rank, found: Architecture) -> tuple[int, int]:
@@ -148,8 +148,8 @@ def machete_zero_points(scheme: Scheme, found: Architecture, total: int, groups:
     """
     if scheme.zero_points:
         return 2 * total * groups
-    quantisation = found.quantisation
-    if quantisation is not None and quantisation.method == "gptq":
+    quantization = found.quantization
+    if quantization is not None and quantization.method == "gptq":
         return int(total * groups * scheme.bits) // 8
     return 0
 

@@ -49,7 +49,7 @@ class CachePlan:
 
     def usable(self, kv_bytes: int) -> int:
         """Return the bytes that the start-up check compares with: one held block less."""
-        return kv_bytes - (self.block_bytes if self.request.behaviour.null_block else 0)
+        return kv_bytes - (self.block_bytes if self.request.behavior.null_block else 0)
 
     def concurrency(self, blocks: int) -> float:
         """Return how many requests of full length `blocks` hold."""
@@ -57,7 +57,7 @@ class CachePlan:
 
     def tokens(self, blocks: int) -> int:
         """Return "GPU KV cache size: N tokens" as this release prints it."""
-        if self.request.behaviour.reports == "capacity":
+        if self.request.behavior.reports == "capacity":
             return int(self.concurrency(blocks) * self.resolved.max_model_len)
         each = min(group.block for group in self.groups)
         return blocks // len(self.groups) * each * self.request.arguments.context

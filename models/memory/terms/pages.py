@@ -67,8 +67,8 @@ def _blocks(tokens: int, block: int) -> int:
 
 def serving_of(request: BudgetRequest, resolved: Resolved, *, length: int | None = None) -> Serving:
     """Return what one request's need depends on; `length` in place of max_model_len."""
-    behaviour, pipeline = request.behaviour, request.arguments.pipeline
-    batches = behaviour.in_flight_batches
+    behavior, pipeline = request.behavior, request.arguments.pipeline
+    batches = behavior.in_flight_batches
     if pipeline > 1:
         batches = pipeline + (1 if batches > 1 else 0)
     blocks = 1
@@ -83,7 +83,7 @@ def serving_of(request: BudgetRequest, resolved: Resolved, *, length: int | None
 
 
 def _is_aligned(request: BudgetRequest, resolved: Resolved) -> bool:
-    return resolved.prefix_caching and request.behaviour.mamba_prefix_mode == "align"
+    return resolved.prefix_caching and request.behavior.mamba_prefix_mode == "align"
 
 
 def _checkpoint_step(request: BudgetRequest) -> int | None:
@@ -93,7 +93,7 @@ def _checkpoint_step(request: BudgetRequest) -> int | None:
     where FlashInfer's kernel runs (Hopper, Blackwell; 64 tokens), Kimi's delta attention on Hopper
     and later (16 tokens); Mamba 1 and short convolutions do not.
     """
-    if not request.behaviour.prefill_checkpoints:
+    if not request.behavior.prefill_checkpoints:
         return None
     recent = request.card.capability[0] >= 9
     steps = {
@@ -222,7 +222,7 @@ def _attention_page(
     size = max(1, tokens // cache.compress) * entry_bytes(cache, request, resolved)
     if cache.alignment:
         size = -(-size // cache.alignment) * cache.alignment
-    windowed = request.behaviour.hybrid_groups or cache.kind is CacheKind.MLA_SLIDING
+    windowed = request.behavior.hybrid_groups or cache.kind is CacheKind.MLA_SLIDING
     return Page(
         kind=cache.kind if windowed else CacheKind.FULL,
         layers=cache.layers,

@@ -7,7 +7,7 @@ the encoder; the peak is the largest of the three. The factors are in `constants
 
 from models.architecture import Architecture
 from models.core.base import GIB
-from models.memory.inputs.behaviour import Behaviour
+from models.memory.inputs.behavior import Behavior
 from models.memory.inputs.request import BudgetRequest, Resolved
 from models.memory.terms.constants import FITTED, Fitted
 
@@ -30,7 +30,7 @@ def sampler_copy_gib(request: BudgetRequest, resolved: Resolved) -> float:
 def peaks(request: BudgetRequest, resolved: Resolved, fitted: Fitted) -> tuple[float, float]:
     """Return the sampler's peak, and the larger of a layer's and the encoder's, in GiB."""
     found = request.architecture
-    sorts = request.behaviour.sampler == "sorts"
+    sorts = request.behavior.sampler == "sorts"
     copies = fitted.sampler_sorts if sorts else fitted.sampler_fused
     sampler = copies * sampler_copy_gib(request, resolved)
     layer = fitted.layer_copies * resolved.batched_tokens * _per_token(request) * 2
@@ -58,11 +58,11 @@ def non_torch_gib(request: BudgetRequest, weights_gib: float, fitted: Fitted = F
 
     Releases that took the peak from the driver counted what the allocator kept after loading.
     """
-    first = request.behaviour.first_engine
+    first = request.behavior.first_engine
     base = fitted.context_first if first else fitted.context
     ranks = request.arguments.tensor * request.arguments.pipeline
-    counted = ranks > 1 and request.behaviour.counts_communication
-    kept = ranks > 1 and request.behaviour.keeps_load_cache
+    counted = ranks > 1 and request.behavior.counts_communication
+    kept = ranks > 1 and request.behavior.keeps_load_cache
     cache = fitted.load_cache_share * weights_gib if kept else 0.0
     rocm = fitted.context_rocm if request.card.rocm else 0.0
     return base + rocm + (fitted.communication if counted else 0.0) + cache
@@ -74,18 +74,18 @@ def loosely_known(
     """Return what is known worst about a run: the parts of the bound and how much of each it has.
 
     One float32 copy of sequences x vocabulary where a fused sampler sets the peak, and weights
-    whose quantisation is named but not described, or which the oldest releases load on several
+    whose quantization is named but not described, or which the oldest releases load on several
     GPUs, in GiB; a peak that no sampler sets, towers beside the text part and graphs of hybrid
     models inside the budget as 1.
     """
     sampler, other = peaks(request, resolved, fitted)
     found = request.architecture
-    stored = found.quantisation
+    stored = found.quantization
     assumed = stored is not None and (stored.online or stored.assumed)
     ranks = request.arguments.tensor * request.arguments.pipeline
-    oldest = request.behaviour.release < (0, 5) and ranks > 1
-    graphs = request.behaviour.graphs_deducted and not request.arguments.enforce_eager
-    fused = request.behaviour.sampler == "fused" and sampler >= other
+    oldest = request.behavior.release < (0, 5) and ranks > 1
+    graphs = request.behavior.graphs_deducted and not request.arguments.enforce_eager
+    fused = request.behavior.sampler == "fused" and sampler >= other
     return {
         "bound_fused": sampler_copy_gib(request, resolved) if fused else 0.0,
         "bound_layer": float(other > sampler),
@@ -104,9 +104,9 @@ def slack_gib(
     return fitted.bound + sum(getattr(fitted, name) * size for name, size in parts.items())
 
 
-def captured_sizes(resolved: Resolved, behaviour: Behaviour) -> int:
+def captured_sizes(resolved: Resolved, behavior: Behavior) -> int:
     """Return how many batch sizes are captured: 1, 2, 4, then every 8th (16th above 256)."""
-    first = behaviour.first_engine
+    first = behavior.first_engine
     limit = _CAPTURE_LIMIT_FIRST if first else _CAPTURE_LIMIT
     largest = min(2 * resolved.max_num_seqs if not first else resolved.max_num_seqs, limit)
     below = min(largest, 256) // 8
@@ -118,7 +118,7 @@ def cuda_graph_gib(request: BudgetRequest, resolved: Resolved, fitted: Fitted = 
     if resolved.eager:
         return 0.0
     layers = layers_on_stage(request.architecture, request.arguments.pipeline)
-    share = captured_sizes(resolved, request.behaviour) / 64
+    share = captured_sizes(resolved, request.behavior) / 64
     return fitted.graph_base + fitted.graph_per_layer_mib * layers * share / 1024
 
 

@@ -18,7 +18,7 @@ from models.architecture import (
     Shard,
     Weight,
 )
-from models.architecture.config.quantisation import NONE, scheme_of
+from models.architecture.config.quantization import NONE, scheme_of
 from models.memory.terms.dtypes import DTYPE_BYTES
 from models.memory.terms.kernels import (
     REFINED_SINCE,
@@ -144,41 +144,41 @@ def _copies(weight: Weight, held: range, rank: Rank, found: Architecture) -> int
 
 def _schemes(found: Architecture, weight: Weight, held: range) -> Iterable[tuple[int, Scheme]]:
     """Yield how many of the weight's layers on this stage are stored by which scheme."""
-    if weight.derived_from is not None and found.quantisation is None:
+    if weight.derived_from is not None and found.quantization is None:
         return
-    if (not weight.linear and weight.derived_from is None) or found.quantisation is None:
+    if (not weight.linear and weight.derived_from is None) or found.quantization is None:
         here = weight.layers or ()
         yield sum(layer in held for layer in here), NONE
         return
-    quantisation = found.quantisation
+    quantization = found.quantization
     if weight.derived_from is not None:
-        yield sum(_is_quantised(found, weight, layer, held) for layer in weight.layers or ()), NONE
+        yield sum(_is_quantized(found, weight, layer, held) for layer in weight.layers or ()), NONE
         return
     expert = weight.experts > 0
     if weight.layers is None:
-        head_only = weight.part is Part.HEAD and not quantisation.quantises_head
-        scheme = NONE if head_only else scheme_of(quantisation, weight.modules, expert=expert)
+        head_only = weight.part is Part.HEAD and not quantization.quantizes_head
+        scheme = NONE if head_only else scheme_of(quantization, weight.modules, expert=expert)
         yield 1, scheme
         return
-    if not quantisation.ignored and not quantisation.rules:
+    if not quantization.ignored and not quantization.rules:
         count = sum(layer in held for layer in weight.layers)
-        yield count, scheme_of(quantisation, weight.modules, expert=expert)
+        yield count, scheme_of(quantization, weight.modules, expert=expert)
         return
     counted: dict[Scheme, int] = {}
     for layer in weight.layers:
         if layer in held:
             names = tuple(name.format(layer) for name in weight.modules)
-            scheme = scheme_of(quantisation, names, expert=expert)
+            scheme = scheme_of(quantization, names, expert=expert)
             counted[scheme] = counted.get(scheme, 0) + 1
     for scheme, count in counted.items():
         yield count, scheme
 
 
-def _is_quantised(found: Architecture, weight: Weight, layer: int, held: range) -> bool:
+def _is_quantized(found: Architecture, weight: Weight, layer: int, held: range) -> bool:
     if layer not in held or weight.derived_from is None:
         return False
     names = (weight.derived_from.format(layer),)
-    return scheme_of(found.quantisation, names, expert=False).kind is not SchemeKind.NONE
+    return scheme_of(found.quantization, names, expert=False).kind is not SchemeKind.NONE
 
 
 def rank_rows(part: Rows, shard: Shard, tensor: int) -> int:
@@ -222,7 +222,7 @@ def _by_kernel(
     rank: Rank,
     found: Architecture,
 ) -> list[int]:
-    """Return the bytes of a quantised weight's tensors in the form that its kernel wants."""
+    """Return the bytes of a quantized weight's tensors in the form that its kernel wants."""
     out, columns = shape
     experts = weight.experts > 0
     if scheme.kind is SchemeKind.MXFP4 and experts:
@@ -234,15 +234,15 @@ def _by_kernel(
         inner, hidden = (out[0], columns) if up else (columns, sum(out))
         block = refined_block(scheme.block, inner, hidden)
         scheme = scheme.model_copy(update={"block": block or scheme.block})
-    sizes = _quantised(scheme, out, columns)
+    sizes = _quantized(scheme, out, columns)
     if by_machete(scheme, rank, out, columns, expert=experts):
         groups = -(-columns // scheme.group) if scheme.group else 1
         return [*sizes[:2], machete_zero_points(scheme, found, sum(out), groups)]
     return sizes
 
 
-def _quantised(scheme: Scheme, out: list[int], columns: int) -> list[int]:
-    """Return the bytes of a quantised weight's tensors: data, scales, zero points."""
+def _quantized(scheme: Scheme, out: list[int], columns: int) -> list[int]:
+    """Return the bytes of a quantized weight's tensors: data, scales, zero points."""
     total = sum(out)
     data = int(total * columns * scheme.bits) // 8
     groups = -(-columns // scheme.group) if scheme.group else 1

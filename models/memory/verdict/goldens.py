@@ -1,7 +1,7 @@
 """Which engine golden says a request's weights and KV layout, and what it puts in their place.
 
 A golden fits where everything that these depend on resolves to the same: card, ranks, dtypes,
-quantisation, block size, prefix caching, attention backend. Anywhere else the pure model counts.
+quantization, block size, prefix caching, attention backend. Anywhere else the pure model counts.
 """
 
 from dataclasses import dataclass, replace
@@ -102,7 +102,7 @@ def _weights_gib(golden: Golden, request: BudgetRequest, resolved: Resolved) -> 
         return None
     if request.architecture.index_top_k and not _same_step(golden, resolved):
         return None
-    new = request.behaviour.allocator == "new"
+    new = request.behavior.allocator == "new"
     held = golden.weights.alloc_new_bytes if new else golden.weights.alloc_old_bytes
     return held / GIB
 

@@ -68,7 +68,7 @@ def _graphs_outside(taken: Measure) -> Iterator[Refusal]:
     spare = card.memory_gib - CONTEXT_RESERVE_GIB - card.other_gib - taken.requested_gib
     wanted = _GRAPH_SLACK_GIB
     what = f"CUDA graphs may take {wanted:.2f} GiB more than is estimated inside the budget"
-    if not taken.request.behaviour.graphs_deducted:
+    if not taken.request.behavior.graphs_deducted:
         wanted = taken.graphs_gib
         what = f"CUDA graphs need about {wanted:.2f} GiB outside the budget"
         spare += taken.activation_gib

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from models.architecture import TOWERS, Part, with_quantisation
+from models.architecture import TOWERS, Part, with_quantization
 from models.core.base import GIB
 from models.core.problems import ProblemsError
 from models.memory.inputs.request import BudgetRequest, Resolved, resolve
@@ -52,7 +52,7 @@ Memo = dict[tuple[str, Rank, str], int]
 
 def measure(request: BudgetRequest, fitted: Fitted = FITTED, memo: Memo | None = None) -> Measure:
     """Evaluate a request once; `memo` is for evaluations of one model under changed arguments."""
-    request = _loaded(_quantised(request))
+    request = _loaded(_quantized(request))
     resolved = resolve(request)
     plan = cache_plan(request, resolved)
     golden = golden_of(request, resolved)
@@ -68,7 +68,7 @@ def measure(request: BudgetRequest, fitted: Fitted = FITTED, memo: Memo | None =
     if weights is not None:
         weights = max(0.0, weights - request.arguments.cpu_offload_gib)
     non_torch = non_torch_gib(request, weights or 0.0, fitted)
-    deducted = graphs if request.behaviour.graphs_deducted else 0.0
+    deducted = graphs if request.behavior.graphs_deducted else 0.0
     kv: int | None = None
     low: int | None = None
     given = request.arguments.kv_cache_memory_bytes
@@ -97,15 +97,15 @@ def measure(request: BudgetRequest, fitted: Fitted = FITTED, memo: Memo | None =
     )
 
 
-def _quantised(request: BudgetRequest) -> BudgetRequest:
+def _quantized(request: BudgetRequest) -> BudgetRequest:
     """Apply `--quantization`; one that is not known leaves the weights unknown, not the cache."""
     method, found = request.arguments.quantization, request.architecture
-    if method is None or found.quantisation is not None:
+    if method is None or found.quantization is not None:
         return request
     try:
-        changed = with_quantisation(found, method)
+        changed = with_quantization(found, method)
     except ProblemsError:
-        missing = (*found.incomplete, f"the bits of quantisation {method!r}")
+        missing = (*found.incomplete, f"the bits of quantization {method!r}")
         changed = found.model_copy(update={"incomplete": missing})
     return request.model_copy(update={"architecture": changed})
 
@@ -151,16 +151,16 @@ def _weights(
             data=asked.data,
             expert_parallel=asked.expert_parallel,
             capability=request.card.capability,
-            padded_mxfp4=request.behaviour.padded_mxfp4,
-            marlin_mxfp4=request.behaviour.marlin_mxfp4,
-            release=request.behaviour.release,
+            padded_mxfp4=request.behavior.padded_mxfp4,
+            marlin_mxfp4=request.behavior.marlin_mxfp4,
+            release=request.behavior.release,
             dtype=None if resolved.dtype == found.dtype else resolved.dtype,
             batched_tokens=resolved.batched_tokens,
         )
-        key = (asked.quantization or "", rank, request.behaviour.allocator)
+        key = (asked.quantization or "", rank, request.behavior.allocator)
         held = memo.get(key)
         if held is None:
-            held = memo[key] = weight_bytes(found, rank, request.behaviour.allocator).allocated
+            held = memo[key] = weight_bytes(found, rank, request.behavior.allocator).allocated
         blocks = (budget - held) / max(1, stage_block_bytes(plan, stage))
         if best is None or blocks < best[0]:
             best = (blocks, held / GIB, stage)

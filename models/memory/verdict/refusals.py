@@ -1,8 +1,8 @@
 """Why an engine refuses to start that is not about bytes, each with its mend.
 
 Rules and their sources: attention heads and KV heads by tensor parallelism (VLLM-01, VLLM-02),
-quantisation groups (VLLM-03), compute capability by dtype, KV cache dtype and method (VLLM-04, 05,
-14, PSTK-05), GPUs (VLLM-19), utilisation (VLLM-15), positions, prefix caching of pure SSMs
+quantization groups (VLLM-03), compute capability by dtype, KV cache dtype and method (VLLM-04, 05,
+14, PSTK-05), GPUs (VLLM-19), utilization (VLLM-15), positions, prefix caching of pure SSMs
 (VLLM-07). The letters are cases of docs/traps.md.
 """
 
@@ -15,7 +15,7 @@ from models.architecture import (
     Architecture,
     CacheKind,
     Part,
-    Quantisation,
+    Quantization,
     SchemeKind,
     Shard,
     Weight,
@@ -103,9 +103,9 @@ def _kv_heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
 
 
 def _groups(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
-    """Refuse row-split weights whose quantisation groups a rank would have to cut."""
+    """Refuse row-split weights whose quantization groups a rank would have to cut."""
     found, tensor = request.architecture, request.arguments.tensor
-    if found.quantisation is None or tensor == 1:
+    if found.quantization is None or tensor == 1:
         return
     for weight in found.weights:
         if weight.shard is not Shard.INPUT or not weight.linear or weight.part is Part.VISION:
@@ -117,7 +117,7 @@ def _groups(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
             fitting = [n for n in (1, 2, 4, 8, 16) if weight.columns % (group * n) == 0]
             largest = fitting[-1] if fitting else 1
             yield Refusal(
-                rule="quantisation-groups",
+                rule="quantization-groups",
                 reason=(
                     f"{weight.modules[0].format('*')} has {weight.columns} inputs: groups of "
                     f"{group} cannot be split over {tensor} ranks"
@@ -139,8 +139,8 @@ def _cuts_blocks(request: BudgetRequest, weight: Weight) -> bool:
     """
     found = request.architecture
     names = tuple(name.format(weight.layers[-1] if weight.layers else 0) for name in weight.modules)
-    scheme = scheme_of(found.quantisation, names, expert=True)
-    newer = request.behaviour.release >= REFINED_SINCE and request.card.capability >= _FP8_SINCE
+    scheme = scheme_of(found.quantization, names, expert=True)
+    newer = request.behavior.release >= REFINED_SINCE and request.card.capability >= _FP8_SINCE
     if not newer or scheme.kind is not SchemeKind.FP8_BLOCK or scheme.block is None:
         return False
     inner = weight.columns // request.arguments.tensor
@@ -151,7 +151,7 @@ def _cuts_blocks(request: BudgetRequest, weight: Weight) -> bool:
 def _group_of(found: Architecture, weight: Weight) -> int:
     layer = weight.layers[-1] if weight.layers else 0
     names = tuple(name.format(layer) for name in weight.modules)
-    scheme = scheme_of(found.quantisation, names, expert=weight.experts > 0)
+    scheme = scheme_of(found.quantization, names, expert=weight.experts > 0)
     if scheme.kind is SchemeKind.WNA16:
         return scheme.group
     if scheme.kind is SchemeKind.FP8_BLOCK and scheme.block is not None:
@@ -182,7 +182,7 @@ _MODELOPT: Final = {
 }
 
 
-def _method(found: Quantisation) -> str:
+def _method(found: Quantization) -> str:
     """Return the method's name; the engine tells ModelOpt's apart by what they store."""
     if found.method != "modelopt":
         return found.method
@@ -212,7 +212,7 @@ def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusa
         )
     if least is None:
         return
-    method = None if found.quantisation is None else _method(found.quantisation)
+    method = None if found.quantization is None else _method(found.quantization)
     engine_name = request.quantization_names.get(method or "", method)
     wanted: tuple[tuple[str, str | None, str, dict[str, Setting]], ...] = (
         ("this engine release", least.engine, "use an older release or a newer card", {}),
@@ -229,7 +229,7 @@ def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusa
             {"kv_cache_dtype": "auto"},
         ),
         (
-            f"quantisation {method}",
+            f"quantization {method}",
             least.quantization.get(engine_name or ""),
             "use a checkpoint in a format that the card supports",
             {},

@@ -35,7 +35,7 @@ def remedies(
             found.append(remedy)
     if not found:
         found.append(
-            Remedy(text="use a card with more memory, a smaller model, or a quantised checkpoint")
+            Remedy(text="use a card with more memory, a smaller model, or a quantized checkpoint")
         )
     return tuple(found)
 
@@ -77,8 +77,8 @@ def _candidates(taken: Measure) -> Iterator[tuple[Remedy, BudgetRequest]]:
         yield _change(request, text, {"enforce_eager": True})
     yield from _more_gpus(request)
     needed = max(0, taken.plan.need_bytes - kv) / GIB
-    if request.architecture.quantisation is None and request.card.capability >= (8, 9):
-        text = f"quantise the weights to FP8 while loading ({needed:.1f} GiB of KV cache lack)"
+    if request.architecture.quantization is None and request.card.capability >= (8, 9):
+        text = f"quantize the weights to FP8 while loading ({needed:.1f} GiB of KV cache lack)"
         yield _change(request, text, {"quantization": "fp8"})
 
 

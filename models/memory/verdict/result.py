@@ -40,7 +40,7 @@ class Remedy(Model):
 class Budget(Model):
     """The memory of one GPU of a replica, worst stage; GiB where the name says so.
 
-    A term is None where an input is missing (see `reasons`). `requested_gib` is utilisation x card.
+    A term is None where an input is missing (see `reasons`). `requested_gib` is utilization x card.
     `kv_cache_gib_low` is its bound (docs/memory-model.md). `kv_bytes_per_token` is what one more
     token of a long request costs; `needed_kv_gib` one request at full length. `margin_gib` is the
     KV memory over that need. `kv_heads_replicated` tells that ranks hold copies of KV heads.

@@ -20,7 +20,7 @@ def pool_problems(
 ) -> list[Problem]:
     """Return everything that stands against a pool, on EKS and on clusters that exist.
 
-    `machine` is the catalogue's entry of the pool's instance type, None where it has none.
+    `machine` is the catalog's entry of the pool's instance type, None where it has none.
     """
     found = list(_card_problems(pool, path, machine, accelerator))
     cluster = region.cluster
@@ -99,7 +99,7 @@ def _machine_problems(pool: NodePool, path: str) -> Iterator[Problem]:
     if pool.accelerator is not None and "_ARM_64" in image:
         yield Problem(
             path=f"{path}.instance_type",
-            message="the processor of this GPU machine is ARM; the catalogue's engine images are "
+            message="the processor of this GPU machine is ARM; the catalog's engine images are "
             "for x86_64",
             value=shown(pool.instance_type),
             mend="take a GPU type with an x86_64 processor",

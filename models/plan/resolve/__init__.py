@@ -1,1 +1,1 @@
-"""From settings and catalogue to a plan, proven before anything exists."""
+"""From settings and catalog to a plan, proven before anything exists."""

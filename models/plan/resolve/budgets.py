@@ -54,7 +54,7 @@ def region_bill(
                 path=f"{path}.cluster.aws_region",
                 rule=COST_RULE,
                 object=f"{region.name}/{line.what}",
-                message=f"the catalogue has no price of {line.what} in this region",
+                message=f"the catalog has no price of {line.what} in this region",
                 value=shown(region.cluster.aws_region),
                 mend="add the price and its source to catalog/prices.yaml (catalog/generate), or "
                 "take a region that has one",

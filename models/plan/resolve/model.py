@@ -9,7 +9,7 @@ from models.core.notices import Notice
 from models.core.problems import Problem, ProblemsError, shown
 from models.engine.arguments import Environment, command_line, problems_of
 from models.facts.accelerators import Accelerator
-from models.facts.catalogue import Catalogue, CatalogueModel, ModelEntry
+from models.facts.catalog import Catalog, CatalogModel, ModelEntry
 from models.facts.contract import EngineContract
 from models.facts.mirroring import mirrored_image
 from models.memory import BudgetRequest, budget
@@ -58,18 +58,16 @@ class Deployment:
         return scaling.max if scaling is not None else self.settings.replicas or 0
 
 
-def resolve_model(
-    deployment: Deployment, catalogue: Catalogue, found: Findings
-) -> PlannedModel | None:
+def resolve_model(deployment: Deployment, catalog: Catalog, found: Findings) -> PlannedModel | None:
     """Return the model's plan, or None where it cannot be made (the problems say why)."""
-    model = catalogue.models.get(deployment.settings.model)
+    model = catalog.models.get(deployment.settings.model)
     if model is None:
         found.problems.append(
             Problem(
                 path=f"{deployment.path}.model",
-                message="no such model in the catalogue",
+                message="no such model in the catalog",
                 value=shown(deployment.settings.model),
-                allowed=", ".join(sorted(catalogue.models)),
+                allowed=", ".join(sorted(catalog.models)),
                 mend="correct the name, or add catalog/models/<name>.yaml (CONTRIBUTING.md)",
             )
         )
@@ -88,7 +86,7 @@ def resolve_model(
     shapes = _architecture(deployment, model, found)
     if shapes is None or not _gpus_fit(deployment, found):
         return None
-    return _planned(deployment, model, shapes, accelerator, catalogue, found)
+    return _planned(deployment, model, shapes, accelerator, catalog, found)
 
 
 def _admission(deployment: Deployment, entry: ModelEntry, found: Findings) -> list[Problem]:
@@ -108,7 +106,7 @@ def _admission(deployment: Deployment, entry: ModelEntry, found: Findings) -> li
                 message=f"the name is longer than {WORKLOAD_NAME_MAX} characters, which a "
                 "StatefulSet's pods need for their labels",
                 value=shown(entry.name),
-                mend="shorten the catalogue name",
+                mend="shorten the catalog name",
             )
         )
     scaling = deployment.settings.autoscaling
@@ -126,7 +124,7 @@ def _admission(deployment: Deployment, entry: ModelEntry, found: Findings) -> li
 
 
 def _architecture(
-    deployment: Deployment, model: CatalogueModel, found: Findings
+    deployment: Deployment, model: CatalogModel, found: Findings
 ) -> Architecture | None:
     try:
         return architecture(model.config)
@@ -164,13 +162,13 @@ def _gpus_fit(deployment: Deployment, found: Findings) -> bool:
 
 def _planned(
     deployment: Deployment,
-    model: CatalogueModel,
+    model: CatalogModel,
     shapes: Architecture,
     accelerator: Accelerator,
-    catalogue: Catalogue,
+    catalog: Catalog,
     found: Findings,
 ) -> PlannedModel:
-    entry, contract = model.entry, _engine(deployment, model.entry, catalogue)
+    entry, contract = model.entry, _engine(deployment, model.entry, catalog)
     choice, problems = choose(
         Wanted(
             environment=deployment.environment,
@@ -187,7 +185,7 @@ def _planned(
     arguments = choice.arguments
     command = command_line(arguments, contract)
     problems += problems_of(command, contract, f"{deployment.path}.engine")
-    goldens = catalogue.goldens_of(model, contract.version)
+    goldens = catalog.goldens_of(model, contract.version)
     fit = budget(BudgetRequest.of(shapes, accelerator, contract, arguments, goldens=goldens))
     where = Where(
         path=deployment.path,
@@ -223,8 +221,8 @@ def _planned(
     )
 
 
-def _engine(deployment: Deployment, entry: ModelEntry, catalogue: Catalogue) -> EngineContract:
+def _engine(deployment: Deployment, entry: ModelEntry, catalog: Catalog) -> EngineContract:
     """Return the engine's contract, its image as it is pulled here."""
-    contract = catalogue.engines[entry.engine]
+    contract = catalog.engines[entry.engine]
     image = mirrored_image(contract.image, deployment.registry)
     return contract.model_copy(update={"image": image})

@@ -6,7 +6,7 @@ from models.core.findings import Findings
 from models.core.problems import Problem, shown
 from models.engine.arguments import EngineArguments
 from models.facts.accelerators import Accelerator
-from models.facts.sharing import UTILISATION_SUM_MAX, Mig, TimeSlicing, slice_of
+from models.facts.sharing import UTILIZATION_SUM_MAX, Mig, TimeSlicing, slice_of
 from models.plan.plan import PlannedPool
 from models.plan.sizing import Shape
 from models.settings.regions import AmiFamily, EksCluster, GpuSoftware, NodePool, Region
@@ -42,7 +42,7 @@ def _no_profile(path: str, card: Accelerator, name: str) -> Problem:
     if not card.mig:
         message, mend = f"{card.name} cannot be cut into MIG slices", "leave sharing out"
     elif not card.mig_profiles:
-        message = f"the catalogue has no source for what MIG slices of {card.name} hold"
+        message = f"the catalog has no source for what MIG slices of {card.name} hold"
         mend = "add mig_profiles with their source to catalog/accelerators.yaml"
     else:
         message, mend = f"{card.name} has no such MIG profile with a source", "take one of these"
@@ -129,9 +129,9 @@ def sharing_problems(
     return problems
 
 
-def _claims(replicas: int, utilisation: float, path: str, subject: str) -> list[Problem]:
+def _claims(replicas: int, utilization: float, path: str, subject: str) -> list[Problem]:
     """Return a problem where engines that take turns claim more memory than their card has."""
-    if replicas * utilisation <= UTILISATION_SUM_MAX:
+    if replicas * utilization <= UTILIZATION_SUM_MAX:
         return []
     return [
         Problem(
@@ -139,9 +139,9 @@ def _claims(replicas: int, utilisation: float, path: str, subject: str) -> list[
             rule=_RULE,
             object=subject,
             message=f"{replicas} engines take turns on one card and claim "
-            f"{replicas * utilisation:.2f} of its memory together",
-            value=str(utilisation),
-            allowed=f"at most {math.floor(UTILISATION_SUM_MAX / replicas * 100) / 100:.2f}",
+            f"{replicas * utilization:.2f} of its memory together",
+            value=str(utilization),
+            allowed=f"at most {math.floor(UTILIZATION_SUM_MAX / replicas * 100) / 100:.2f}",
             mend="set engine.gpu_memory_utilization, or lower sharing.replicas",
         )
     ]

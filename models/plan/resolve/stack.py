@@ -1,4 +1,4 @@
-"""Resolving settings and catalogue into a plan, and proving it before anything is registered.
+"""Resolving settings and catalog into a plan, and proving it before anything is registered.
 
 `resolve` is pure. It decides everything that components and manifests need and reports every
 problem at once; a problem that a recorded exception excuses becomes a warning.
@@ -11,7 +11,7 @@ from models.core.findings import Findings
 from models.core.names import models_claim
 from models.core.notices import Notice
 from models.core.problems import Problem, ProblemsError, shown
-from models.facts.catalogue import Catalogue
+from models.facts.catalog import Catalog
 from models.plan.aws.checks import region_problems
 from models.plan.aws.pools import pool_notices, pool_problems
 from models.plan.plan import PlannedPool, PlannedRegion, PlatformPlan
@@ -34,7 +34,7 @@ SEED_IMAGE = "seeding-job"
 """The name in `catalog/images.yaml` of the image that seeding Jobs run."""
 
 
-def resolve(settings: Settings, catalogue: Catalogue, today: datetime.date) -> PlatformPlan:
+def resolve(settings: Settings, catalog: Catalog, today: datetime.date) -> PlatformPlan:
     """Return the plan of a stack.
 
     Raises `ProblemsError` with everything that stands against it: unknown names, models that may
@@ -43,7 +43,7 @@ def resolve(settings: Settings, catalogue: Catalogue, today: datetime.date) -> P
     """
     found = Findings()
     regions = [
-        _region(region, f"regions[{index}]", settings, catalogue, found)
+        _region(region, f"regions[{index}]", settings, catalog, found)
         for index, region in enumerate(settings.regions)
     ]
     whole = tuple(region for region in regions if region is not None)
@@ -52,15 +52,15 @@ def resolve(settings: Settings, catalogue: Catalogue, today: datetime.date) -> P
     found.problems += bucket_problems(settings.regions)
     plan = PlatformPlan(
         environment=settings.environment,
-        catalogue_revision=catalogue.revision,
+        catalog_revision=catalog.revision,
         regions=whole,
         gateway=settings.gateway,
         autoscaling=settings.autoscaling,
         observability=settings.observability,
         operators=settings.operators,
         mirror=settings.mirror,
-        charts=dict(catalogue.charts),
-        shell_image=catalogue.images.get(SHELL_IMAGE),
+        charts=dict(catalog.charts),
+        shell_image=catalog.images.get(SHELL_IMAGE),
         totals=sums,
         notices=(),
         accept_data_loss=settings.accept_data_loss,
@@ -79,12 +79,12 @@ def resolve(settings: Settings, catalogue: Catalogue, today: datetime.date) -> P
 
 
 def _region(
-    region: Region, path: str, settings: Settings, catalogue: Catalogue, found: Findings
+    region: Region, path: str, settings: Settings, catalog: Catalog, found: Findings
 ) -> PlannedRegion | None:
     """Return a region's plan, or None where it cannot be made (the problems say why)."""
     pools: dict[str, PlannedPool] = {}
     for index, pool in enumerate(region.pools):
-        planned = _pool(pool, f"{path}.pools[{index}]", region, catalogue, found)
+        planned = _pool(pool, f"{path}.pools[{index}]", region, catalog, found)
         if planned is not None:
             pools[pool.name] = planned
     deployments = [
@@ -100,7 +100,7 @@ def _region(
         for index, model in enumerate(settings.models)
         if _is_here(model, region) and model.pool in pools
     ]
-    models = [resolve_model(deployment, catalogue, found) for deployment in deployments]
+    models = [resolve_model(deployment, catalog, found) for deployment in deployments]
     claim = models_claim(class_of(region.storage, Use.MODELS))
     planned_models = tuple(
         model.model_copy(update={"claim": claim}) for model in models if model is not None
@@ -111,9 +111,9 @@ def _region(
     if region.suspended:
         text = f"region {region.name!r} is suspended: what exists of it stays as it is"
         found.notices.append(Notice(path=f"{path}.suspended", message=text, level="warning"))
-    bill = region_bill(region, path, tuple(pools.values()), planned_models, catalogue.prices, found)
+    bill = region_bill(region, path, tuple(pools.values()), planned_models, catalog.prices, found)
     seed_pool = _seed_pool(region, pools, path, found)
-    image = catalogue.images.get(SEED_IMAGE)
+    image = catalog.images.get(SEED_IMAGE)
     if image is None:
         found.problems.append(
             Problem(path="catalog/images.yaml", message=f"has no image named {SEED_IMAGE!r}")
@@ -122,7 +122,7 @@ def _region(
         return None
     weights = tuple(model.weight_bytes for model in planned_models)
     tenant_image = resolve_storage(
-        region, path, tuple(pools.values()), weights, settings.environment, catalogue, found
+        region, path, tuple(pools.values()), weights, settings.environment, catalog, found
     )
     ports = sorted({model.contract.port for model in planned_models})
     size = region.storage.capacity_gib or volume_gib(weights)
@@ -146,22 +146,22 @@ def _is_here(model: ModelSettings, region: Region) -> bool:
 
 
 def _pool(
-    pool: NodePool, path: str, region: Region, catalogue: Catalogue, found: Findings
+    pool: NodePool, path: str, region: Region, catalog: Catalog, found: Findings
 ) -> PlannedPool | None:
     accelerator = None
     if pool.accelerator is not None:
-        accelerator = catalogue.accelerator_of(pool.accelerator)
+        accelerator = catalog.accelerator_of(pool.accelerator)
         if accelerator is None:
             found.problems.append(
                 Problem(
                     path=f"{path}.accelerator",
                     message="no such accelerator in catalog/accelerators.yaml",
                     value=shown(pool.accelerator),
-                    allowed=", ".join(catalogue.accelerators),
+                    allowed=", ".join(catalog.accelerators),
                 )
             )
             return None
-    shape = _shape(pool, path, catalogue, found)
+    shape = _shape(pool, path, catalog, found)
     if shape is None:
         return None
     if (accelerator is None) != (shape.gpus == 0):
@@ -176,20 +176,20 @@ def _pool(
         return None
     card, seen = shared(pool, path, accelerator, shape, found)
     found.problems += node_problems(region, pool, path)
-    price = _price(pool, region, catalogue)
+    price = _price(pool, region, catalog)
     if price is None and isinstance(region.cluster, EksCluster):
         found.problems.append(
             Problem(
                 path=f"{path}.instance_type",
                 rule="plan-cost",
                 object=f"{region.name}/{pool.name}",
-                message=f"the catalogue has no price for this type in {region.cluster.aws_region}",
+                message=f"the catalog has no price for this type in {region.cluster.aws_region}",
                 value=shown(pool.instance_type),
                 mend="add the price and its source to catalog/prices.yaml (catalog/generate), or "
                 "take a type that has one",
             )
         )
-    machine = catalogue.instance_types.get(pool.instance_type or "")
+    machine = catalog.instance_types.get(pool.instance_type or "")
     found.problems += pool_problems(region, pool, path, machine, accelerator)
     found.notices += pool_notices(region, pool, path)
     return PlannedPool(
@@ -201,18 +201,18 @@ def _pool(
     )
 
 
-def _shape(pool: NodePool, path: str, catalogue: Catalogue, found: Findings) -> Shape | None:
+def _shape(pool: NodePool, path: str, catalog: Catalog, found: Findings) -> Shape | None:
     if pool.node is not None:
         node = pool.node
         return Shape(vcpus=node.vcpus, memory_gib=node.memory_gib, gpus=node.gpus)
-    instance = catalogue.instance_types.get(pool.instance_type or "")
+    instance = catalog.instance_types.get(pool.instance_type or "")
     if instance is None:
         found.problems.append(
             Problem(
                 path=f"{path}.instance_type",
-                message="no such instance type in the catalogue",
+                message="no such instance type in the catalog",
                 value=shown(pool.instance_type),
-                allowed=", ".join(sorted(catalogue.instance_types)),
+                allowed=", ".join(sorted(catalog.instance_types)),
                 mend="add it to catalog/accelerators.yaml or catalog/instances.yaml",
             )
         )
@@ -220,12 +220,12 @@ def _shape(pool: NodePool, path: str, catalogue: Catalogue, found: Findings) -> 
     return Shape(vcpus=instance.vcpus, memory_gib=instance.memory_gib, gpus=instance.gpus)
 
 
-def _price(pool: NodePool, region: Region, catalogue: Catalogue) -> float | None:
+def _price(pool: NodePool, region: Region, catalog: Catalog) -> float | None:
     if pool.node is not None:
         return pool.node.usd_per_hour
     if pool.instance_type is None or not isinstance(region.cluster, EksCluster):
         return None
-    return catalogue.prices.get((pool.instance_type, region.cluster.aws_region))
+    return catalog.prices.get((pool.instance_type, region.cluster.aws_region))
 
 
 def _seed_pool(

@@ -9,7 +9,7 @@ from models.core.findings import Findings
 from models.core.notices import Notice
 from models.core.problems import Problem
 from models.engine.arguments import Environment
-from models.facts.catalogue import Catalogue
+from models.facts.catalog import Catalog
 from models.facts.contract import Image
 from models.plan.plan import PlannedPool
 from models.plan.sizing import free_of_node
@@ -28,7 +28,7 @@ def resolve_storage(
     pools: Sequence[PlannedPool],
     weight_bytes: Sequence[int],
     environment: Environment,
-    catalogue: Catalogue,
+    catalog: Catalog,
     found: Findings,
 ) -> Image | None:
     """Return the tenant's image, None where none is made; gather problems and notices.
@@ -46,7 +46,7 @@ def resolve_storage(
     _room(minio, region.name, f"{path}.storage.objects.minio.pools", weight_bytes, found)
     if index is not None:
         _servers_fit(minio, region.name, f"{path}.storage.objects.minio", pools[index], found)
-    image = catalogue.images.get(TENANT_IMAGE)
+    image = catalog.images.get(TENANT_IMAGE)
     if image is None:
         found.problems.append(
             Problem(path="catalog/images.yaml", message=f"has no image named {TENANT_IMAGE!r}")

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from models.memory import Arguments
 
 SHAPE_RULES: Final = frozenset(
-    {"heads", "kv-heads", "quantisation-groups", "positions", "prefix-caching", "block-size"}
+    {"heads", "kv-heads", "quantization-groups", "positions", "prefix-caching", "block-size"}
 )
 """Refusals of the memory model that no card decides."""
 
-_PARALLEL: Final = ("heads", "kv-heads", "quantisation-groups", "positions")
+_PARALLEL: Final = ("heads", "kv-heads", "quantization-groups", "positions")
 _MIG: Final = re.compile(r"^nvidia\.com/mig-")
 _SEVERAL_NODES: Final = (
     *("--nnodes", "--node-rank", "--headless", "--data-parallel-hybrid-lb"),
@@ -180,7 +180,7 @@ def _node(asked: Replica, gpus: int) -> Iterator[Breach]:
     fragments=True,
 )
 def split_evenly(container: Container, context: Context) -> Iterator[Breach]:
-    """VLLM-01, 02, 03: heads, KV heads and quantisation groups; positions of the model."""
+    """VLLM-01, 02, 03: heads, KV heads and quantization groups; positions of the model."""
     found = _engine(container, context)
     if found is None or container.pod.follows:
         return
@@ -209,14 +209,14 @@ def _may_be_longer(asked: Replica) -> bool:
 
 
 def _refused(model: "Architecture", given: "Arguments") -> Iterator[tuple[str, str, str]]:
-    from models.memory import BudgetRequest, Card, behaviour_of
+    from models.memory import BudgetRequest, Card, behavior_of
     from models.memory.inputs.request import resolve
     from models.memory.verdict.refusals import refusals
 
     request = BudgetRequest(
         architecture=model,
         card=Card(memory_gib=10**6, capability=(99, 0)),
-        behaviour=behaviour_of(knowledge.newest().version),
+        behavior=behavior_of(knowledge.newest().version),
         arguments=given,
     )
     for refusal in refusals(request, resolve(request)):

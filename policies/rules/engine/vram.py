@@ -159,7 +159,7 @@ def _request(
     asked: Replica, card: "Card", given: "Arguments"
 ) -> "tuple[BudgetRequest, str | None]":
     """Return the request, and a note where the engine would change the dtype by itself."""
-    from models.memory import BudgetRequest, behaviour_of, behaviour_of_contract
+    from models.memory import BudgetRequest, behavior_of, behavior_of_contract
 
     contract, release = _contract(asked), asked.found.release
     found = knowledge.shape(asked.model or "")
@@ -170,15 +170,15 @@ def _request(
         given = given.model_copy(update={"dtype": "float16"})
         note = f"{asked.model} is bfloat16, which {card.product} cannot compute"
     exact = release.exact is not None or release.floats or not release.contracts
-    behaviour = behaviour_of_contract(contract) if exact else behaviour_of(release.text)
+    behavior = behavior_of_contract(contract) if exact else behavior_of(release.text)
     classes = (knowledge.configuration(asked.model or "") or {}).get("architectures")
     named = classes if isinstance(classes, list) else []
     if any(name in contract.memory.no_graph_estimate_for for name in named):
-        behaviour = behaviour.model_copy(update={"graphs_deducted": False})
+        behavior = behavior.model_copy(update={"graphs_deducted": False})
     request = BudgetRequest(
         architecture=found,
         card=card,
-        behaviour=behaviour,
+        behavior=behavior,
         arguments=given,
         minimum=None if card.rocm else contract.minimum_capability,
         quantization_names=dict(contract.quantization_names),

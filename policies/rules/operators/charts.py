@@ -76,12 +76,12 @@ def be_waited_for(manifest: Manifest, context: Context) -> Iterator[Breach]:
 def set_known_values(manifest: Manifest, context: Context) -> Iterator[Breach]:
     """Helm ignores a misspelt key without a word, and the text "false" is true to it.
 
-    Judged are charts of the catalogue in its version, as far as their default values are at hand.
+    Judged are charts of the catalog in its version, as far as their default values are at hand.
     """
     if not _is_release(manifest):
         return
     name = _chart(manifest.body["chart"].text() or "")
-    for chart in knowledge.catalogue().charts.values():
+    for chart in knowledge.catalog().charts.values():
         pinned = chart.version.lstrip("v") == (manifest.body["version"].text() or "").lstrip("v")
         defaults = knowledge.chart_values().get(chart.chart)
         if chart.chart != name or not pinned or defaults is None:

@@ -1,7 +1,7 @@
 """What the installed release of an operator serves, knows and does: by its version.
 
-Releases come from `--versions component=x.y.z`, in this project's own stacks from the catalogue.
-Where nothing says them, what the catalogue's release would refuse cannot be verified.
+Releases come from `--versions component=x.y.z`, in this project's own stacks from the catalog.
+Where nothing says them, what the catalog's release would refuse cannot be verified.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
 """The bill and the GPUs of a whole stack, added up again and held against the stack's budgets.
 
-Nothing that is said about a sum is believed: lines are priced by the catalogue where it knows the
+Nothing that is said about a sum is believed: lines are priced by the catalog where it knows the
 machine, and added up by the program's own arithmetic (`models/plan/costs.py`).
 """
 
@@ -25,14 +25,14 @@ _PROD: Final = "prod"
 
 @rule(
     "plan-bill",
-    "Every bill is the sum of its lines, at prices that the catalogue has.",
+    "Every bill is the sum of its lines, at prices that the catalog has.",
     remedy="compute the bill from the plan (models/plan/resolve/budgets.py does), and add a "
     "missing price with its source to catalog/prices.yaml",
     tags=("plan", "cost"),
 )
 def bill(plan: PlanView, context: Context) -> Iterator[Breach]:
     """A price or a sum that somebody typed in proves nothing."""
-    prices = knowledge.catalogue().prices
+    prices = knowledge.catalog().prices
     for region in plan.body["regions"].items():
         for pool in region["pools"].items():
             yield from _price(region, pool["instanceType"].text(), pool["usdPerHour"], prices)
@@ -99,13 +99,13 @@ def gpus(plan: PlanView, context: Context) -> Iterator[Breach]:
 def _price(
     region: Node, item: str | None, said: Node, prices: Mapping[tuple[str, str], float]
 ) -> Iterator[Breach]:
-    """Yield where a price of AWS's is not the catalogue's."""
+    """Yield where a price of AWS's is not the catalog's."""
     place = region["awsRegion"].text()
     if place is None or item is None:
         return
     known, given = prices.get((item, place)), said.number()
     if known is None:
-        yield Breach(said.path, f"the catalogue has no price of {item} in {place}")
+        yield Breach(said.path, f"the catalog has no price of {item} in {place}")
     elif given is None or abs(given - known) > _PRICE_DIGITS:
         yield Breach(said.path, f"{item} in {place} costs {known:g} USD per hour, not {given}")
 

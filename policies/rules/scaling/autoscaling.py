@@ -139,7 +139,7 @@ def match_metric_type(manifest: Manifest, context: Context) -> Iterator[Breach]:
     tags=("autoscaling",),
 )
 def pace_scale_down(manifest: Manifest, context: Context) -> Iterator[Breach]:
-    """KEDA-05: between N and 1 only the HPA's behaviour counts, never the cool-down."""
+    """KEDA-05: between N and 1 only the HPA's behavior counts, never the cool-down."""
     if not _is_scaled(manifest):
         return
     behavior = manifest.spec.at("advanced", "horizontalPodAutoscalerConfig", "behavior")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from models.memory import Card
 
 ACCELERATOR_ANNOTATION: Final = "triplane.dev/accelerator"
-"""The catalogue's name of the card that a pod was planned for."""
+"""The catalog's name of the card that a pod was planned for."""
 
 _GPU: Final = "nvidia.com/gpu"
 _MIG: Final = "nvidia.com/mig-"
@@ -141,10 +141,10 @@ def _of_texts(texts: tuple[str, ...], said: str, gpus: int | None) -> Placement:
 
 
 def _slice(text: str) -> "Card | None":
-    """Return a MIG slice that the catalogue describes, by our name or by its product label."""
+    """Return a MIG slice that the catalog describes, by our name or by its product label."""
     from models.memory import Card
 
-    found = knowledge.catalogue().accelerator_of(text) if "-mig-" in text.lower() else None
+    found = knowledge.catalog().accelerator_of(text) if "-mig-" in text.lower() else None
     if found is None:
         return None
     return Card(memory_gib=found.memory_gib, capability=found.capability, product=found.product)
@@ -165,7 +165,7 @@ def _of_instances(types: tuple[str, ...]) -> Placement:
 
 
 def _instance(text: str) -> tuple[str, int | None]:
-    for accelerator in knowledge.catalogue().accelerators.values():
+    for accelerator in knowledge.catalog().accelerators.values():
         for machine in accelerator.instance_types:
             if machine.name == text:
                 return accelerator.name, machine.gpus

@@ -26,7 +26,7 @@ _TAG: Final = re.compile(
 class Release:
     """What a container's image says of its release.
 
-    `contracts` are those that hold: one where the catalogue has the release, the neighbours of one
+    `contracts` are those that hold: one where the catalog has the release, the neighbors of one
     that it lacks, none where the release is not known. `floats`: the image names no release, so it
     is at least as new as the newest. `beyond`: newer (1) or older (-1) than all contracts.
     """
@@ -98,11 +98,11 @@ def of_version(text: str, *, early: bool = False) -> Release:
         return Release(text=f"{text!r} is no version")
     wanted = (int(match[1]), int(match[2]), int(match[3] or 0))
     shown = ".".join(map(str, wanted))
-    return _neighbours(wanted, shown, early)
+    return _neighbors(wanted, shown, early)
 
 
 @functools.cache
-def _neighbours(wanted: tuple[int, int, int], shown: str, early: bool) -> Release:
+def _neighbors(wanted: tuple[int, int, int], shown: str, early: bool) -> Release:
     engines = knowledge.engines()
     if shown in engines and not early:
         return Release(text=shown, contracts=(engines[shown],))

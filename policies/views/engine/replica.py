@@ -171,7 +171,7 @@ def _is_harmless(option: str, value: str | None) -> bool:
 
 def arguments(line: Line) -> "Arguments":
     """Return what the memory model takes of a command line. Raises `ValidationError`."""
-    from models.cases.cases import cache_dtype_of, dtype_of, quantisation_of
+    from models.cases.cases import cache_dtype_of, dtype_of, quantization_of
     from models.memory import Arguments
 
     given: dict[str, object] = {}
@@ -184,7 +184,7 @@ def arguments(line: Line) -> "Arguments":
         found = line.last(option)
         if found is not None:
             given[key] = not found.negated
-    readers = {"kv_cache_dtype": cache_dtype_of, "dtype": dtype_of, "quantization": quantisation_of}
+    readers = {"kv_cache_dtype": cache_dtype_of, "dtype": dtype_of, "quantization": quantization_of}
     for option, key in _TEXTS.items():
         found = line.last(option)
         if found is not None:

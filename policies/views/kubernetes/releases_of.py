@@ -33,7 +33,7 @@ def definitions() -> "Definitions":
 
 @functools.cache
 def pinned() -> Mapping[str, str]:
-    """Return the release that the catalogue pins of every component with definitions."""
+    """Return the release that the catalog pins of every component with definitions."""
     groups = definitions().by_group.values()
     return {each.component: each.release for kinds in groups for each in kinds.values()}
 
@@ -41,7 +41,7 @@ def pinned() -> Mapping[str, str]:
 def release_of(component: str, context: Context) -> str | None:
     """Return the release of a component that is deployed; None where nothing says it.
 
-    A Pulumi program's is the catalogue's unless something else is said.
+    A Pulumi program's is the catalog's unless something else is said.
     """
     stated = context.versions.get(component)
     if stated is None and context.pulumi:

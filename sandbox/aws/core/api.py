@@ -2,7 +2,7 @@
 
 One function for all services (`call`): here the endpoint is refused unless it is loopback, errors
 become AWS's own words, faults are injected, and a creation carries its URN, by which moto's side
-recognises one that is repeated after a kill.
+recognizes one that is repeated after a kill.
 """
 
 import json

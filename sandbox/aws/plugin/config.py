@@ -47,7 +47,7 @@ def _opened(key: str, value: Any) -> Any:
 
 
 def problems(config: Props) -> list[Problem]:
-    """Return what the stand-in cannot honour; being pointed at any endpoint above all."""
+    """Return what the stand-in cannot honor; being pointed at any endpoint above all."""
     found: list[Problem] = []
     for key, value in config.items():
         if key in ACTED_ON or key in IGNORED or has_unknown(value):

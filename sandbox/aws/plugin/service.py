@@ -21,7 +21,7 @@ from sandbox.aws.kinds import CLASSES, KINDS
 from sandbox.aws.plugin import config as configuration
 from sandbox.aws.plugin.differ import Difference
 from sandbox.aws.plugin.invokes import invoke
-from sandbox.aws.plugin.work import Catalogue, Work
+from sandbox.aws.plugin.work import Catalog, Work
 from sandbox.aws.schema.cache import load
 from sandbox.core.errors import SandboxError
 
@@ -34,8 +34,8 @@ class Service:
 
     def __init__(self, home: StandInHome) -> None:
         self._home = home
-        catalogue = Catalogue(kinds=KINDS, schemas=load(CLASSES))
-        self._work = Work(catalogue=catalogue, aws=None, default_tags={}, repeats=None)
+        catalog = Catalog(kinds=KINDS, schemas=load(CLASSES))
+        self._work = Work(catalog=catalog, aws=None, default_tags={}, repeats=None)
 
     def handshake(self, _: Any, _c: Context) -> Message:
         """Say what is understood: secrets are opened and marked again by the engine."""
@@ -46,7 +46,7 @@ class Service:
         return PluginInfo(version=version("pulumi-aws"))
 
     def check_config(self, request: Any, _: Context) -> Message:
-        """Refuse settings that cannot be honoured."""
+        """Refuse settings that cannot be honored."""
         found = configuration.problems(configuration.plain(from_struct(request.news)))
         failures = [pb.CheckFailure(property=each.path, reason=str(each)) for each in found]
         return pb.CheckResponse(inputs=request.news, failures=failures)
@@ -66,7 +66,7 @@ class Service:
         config = configuration.plain(from_struct(request.args))
         aws, tags = configuration.connect(self._home, config)
         self._work = Work(
-            catalogue=self._work.catalogue,
+            catalog=self._work.catalog,
             aws=aws,
             default_tags=tags,
             repeats=self._home.repeated,

@@ -18,7 +18,7 @@ from sandbox.aws.schema.types import TypeSchema
 
 
 @dataclass(frozen=True, kw_only=True)
-class Catalogue:
+class Catalog:
     """The types that the stand-in covers, and what the SDK says of each."""
 
     kinds: Mapping[str, Kind]
@@ -46,7 +46,7 @@ class Catalogue:
 class Work:
     """One configured provider: an account, a region and the default tags."""
 
-    catalogue: Catalogue
+    catalog: Catalog
     aws: Aws | None
     default_tags: Mapping[str, str]
     repeats: Path | None
@@ -56,27 +56,27 @@ class Work:
         self, token: str, urn: str, given: Props, old: Props, seed: bytes
     ) -> tuple[Props, list[Problem]]:
         """Return the completed inputs and every problem of the given ones."""
-        kind = self.catalogue.kinds.get(token)
+        kind = self.catalog.kinds.get(token)
         if kind is None:
-            return given, [self.catalogue.not_covered(token)]
-        schema = self.catalogue.schemas[token]
+            return given, [self.catalog.not_covered(token)]
+        schema = self.catalog.schemas[token]
         found = list(checks.problems(kind, schema, given))
         made = checks.complete(kind, urn, given, old, seed)
         return checks.with_tags(kind, made, self.default_tags), found
 
     def diff(self, token: str, old: Props, new: Props) -> Difference:
         """Compare old inputs with new ones."""
-        return compare(self.catalogue.kind(token), old, new)
+        return compare(self.catalog.kind(token), old, new)
 
     def preview_create(self, token: str, inputs: Props) -> Props:
         """Return the outputs that a creation would have: what only AWS knows is unknown."""
-        schema = self.catalogue.schemas[token]
+        schema = self.catalog.schemas[token]
         needed = {name: UNKNOWN for name, optional in schema.outputs.items() if not optional}
         return self._shown(token, {**needed, "region": self._region(inputs), **inputs})
 
     def create(self, token: str, urn: str, inputs: Props) -> tuple[str, Props]:
         """Make a resource; raises `InitError` with its id where it was made and did not come up."""
-        kind, aws = self.catalogue.kind(token), self._aws(inputs)
+        kind, aws = self.catalog.kind(token), self._aws(inputs)
         open_ones = {} if self.repeats is None else repeats.read(self.repeats)
         if self.repeats is None or urn not in open_ones:
             return self._make(kind, aws, urn, inputs, "create")
@@ -110,7 +110,7 @@ class Work:
 
     def preview_update(self, token: str, old: Props, new: Props) -> Props:
         """Return the outputs that an update would have."""
-        kind, schema = self.catalogue.kind(token), self.catalogue.schemas[token]
+        kind, schema = self.catalog.kind(token), self.catalog.schemas[token]
         kept = {
             name: value
             for name, value in old.items()
@@ -121,7 +121,7 @@ class Work:
 
     def update(self, token: str, identity: str, old: Props, new: Props) -> Props:
         """Change a resource in place."""
-        kind, aws = self.catalogue.kind(token), self._aws(new)
+        kind, aws = self.catalog.kind(token), self._aws(new)
         kind.settle(aws, identity, new)
         if kind.update is not None:
             kind.update(aws, identity, old, new)
@@ -134,7 +134,7 @@ class Work:
 
         Of the inputs only what the program gave comes back, unless there are none (an import).
         """
-        kind = self.catalogue.kind(token)
+        kind = self.catalog.kind(token)
         aws = self._aws(known or inputs)
         state = kind.read(aws, identity, known or inputs)
         if state is None:
@@ -146,7 +146,7 @@ class Work:
     def delete(self, token: str, urn: str, identity: str, state: Props) -> None:
         """Remove a resource; one that is gone already is no error."""
         with marked(urn, "delete"):
-            self.catalogue.kind(token).delete(self._aws(state), identity, state)
+            self.catalog.kind(token).delete(self._aws(state), identity, state)
 
     def _inputs(self, kind: Kind, inputs: Props, state: Props) -> Props:
         given = {name: each for name, each in inputs.items() if not name.startswith("__")}
@@ -173,7 +173,7 @@ class Work:
         }
 
     def _importable(self, kind: Kind, state: Props) -> Iterator[tuple[str, Any]]:
-        schema = self.catalogue.schemas[kind.type]
+        schema = self.catalog.schemas[kind.type]
         for name, value in state.items():
             own = name in schema.inputs.properties and name not in ("tags", "tagsAll", "region")
             if own and kind.rules.acts_on(name) and not is_empty(value):
@@ -181,7 +181,7 @@ class Work:
 
     def _outputs(self, token: str, inputs: Props, state: Props) -> Props:
         """Return a resource's outputs: what was given where AWS keeps no better word of it."""
-        kind = self.catalogue.kind(token)
+        kind = self.catalog.kind(token)
         given = {name: each for name, each in inputs.items() if not name.startswith("__")}
         merged = {**given, "region": self._region(inputs)}
         for name, actual in state.items():
@@ -189,7 +189,7 @@ class Work:
         return self._shown(token, merged)
 
     def _shown(self, token: str, props: Props) -> Props:
-        known = self.catalogue.schemas[token].outputs
+        known = self.catalog.schemas[token].outputs
         return {name: each for name, each in props.items() if name in known and each is not None}
 
     def _region(self, inputs: Props) -> str:

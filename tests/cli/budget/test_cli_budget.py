@@ -12,7 +12,7 @@ pytestmark = pytest.mark.pure
 L4 = ("qwen3-8b", "--gpu", "l4", "--max-model-len", "8192")
 
 
-def test_a_catalogue_name_gives_one_object_with_exactly_the_stated_fields() -> None:
+def test_a_catalog_name_gives_one_object_with_exactly_the_stated_fields() -> None:
     ran = budget(*L4)
     assert ran.code == 0
     assert tuple(ran.row) == FIELDS
@@ -76,7 +76,7 @@ def test_a_part_of_a_card_is_not_taken_for_the_whole(gpu: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Qwen/Qwen3-8B", "qwen/qwen3-8b", "QWEN3-8B", "Qwen3 8B"])
-def test_a_model_is_known_by_catalogue_and_hub_name(name: str) -> None:
+def test_a_model_is_known_by_catalog_and_hub_name(name: str) -> None:
     assert budget(name, "--gpu", "l4").row["weights_gib"] == pytest.approx(15.27, abs=0.02)
 
 
@@ -133,7 +133,7 @@ def test_gpus_that_parallelism_does_not_use_up_are_refused() -> None:
 
 
 def test_defaults_are_those_of_the_release_on_that_card() -> None:
-    """0.33.0: 1024 sequences on an H100, 256 on an L4; utilisation 0.92, before 0.21 0.90."""
+    """0.33.0: 1024 sequences on an H100, 256 on an L4; utilization 0.92, before 0.21 0.90."""
     given = ("--gpu-memory-utilization", "0.92", "--max-num-seqs", "1024")
     spelled = budget("qwen3-8b", "--gpu", "h100", *given, "--max-num-batched-tokens", "8192").row
     assert spelled == budget("qwen3-8b", "--gpu", "h100").row

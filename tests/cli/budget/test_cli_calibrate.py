@@ -77,7 +77,7 @@ def test_a_log_of_each_release_is_read_whole(release: str, tmp_path: Path) -> No
 def test_a_profile_predicts_another_run_within_one_per_cent(
     release: str, other: Arguments, tmp_path: Path
 ) -> None:
-    """Another length, other sequences, another utilisation: the same model, card and release."""
+    """Another length, other sequences, another utilization: the same model, card and release."""
     seqs = ("--set", "max_num_seqs=64", "--set", "max_num_batched_tokens=2048")
     calibrated(tmp_path, log(start(release, FIRST)), "--gpu", "l4", *seqs)
     truth = start(release, other)
@@ -164,7 +164,7 @@ def test_a_run_that_did_not_start_can_be_read_too() -> None:
 
 
 def test_weights_that_cannot_be_counted_are_taken_from_the_log(tmp_path: Path) -> None:
-    """A quantisation that nobody here knows: the log has the bytes."""
+    """A quantization that nobody here knows: the log has the bytes."""
     text = "\n".join(
         [
             "Model loading took 6.10 GiB memory and 9.0 seconds",
@@ -182,7 +182,7 @@ def test_weights_that_cannot_be_counted_are_taken_from_the_log(tmp_path: Path) -
     assert budget(*plain).row["verdict"] == "unknown"
 
 
-def test_a_profile_of_the_catalogue_s_folder_is_used_and_well_formed(tmp_path: Path) -> None:
+def test_a_profile_of_the_catalog_s_folder_is_used_and_well_formed(tmp_path: Path) -> None:
     calibrated(tmp_path, log(start("0.33.0", FIRST)), "--gpu", "l4", "--name", "mine")
     (profile,) = load_profiles(tmp_path / "profiles")
     assert profile.name == "mine"
@@ -198,7 +198,7 @@ def test_the_nearest_profile_wins(tmp_path: Path) -> None:
     asked = ask(
         case_of({"model": "qwen3-8b", "gpu": "l4", "max_num_seqs": 200})[0],
         Sources(
-            catalogue=load(),
+            catalog=load(),
             names=model_names({}),
             cards=CardNames(load().accelerators, ()),
         ),
@@ -221,7 +221,7 @@ def test_a_broken_profile_is_named(tmp_path: Path) -> None:
         ("nothing of the kind", (), "no line of it"),
         ("Model loading took 1.0 GiB", (), "model: not given"),
         ("Model loading took 1.0 GiB", ("--model", "qwen3-8b"), "gpu"),
-        ("Model loading took 1.0 GiB", ("--set", "colour=blue"), "--set colour=blue"),
+        ("Model loading took 1.0 GiB", ("--set", "color=blue"), "--set color=blue"),
         ("Model loading took 1.0 GiB", ("--model", "qwen3-8b", "--set", "tp=two"), "tp"),
     ],
 )

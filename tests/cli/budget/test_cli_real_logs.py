@@ -19,11 +19,11 @@ pytestmark = pytest.mark.pure
 
 
 def known() -> Sources:
-    catalogue = load()
+    catalog = load()
     return Sources(
-        catalogue=catalogue,
+        catalog=catalog,
         names=model_names(json.loads(shared("data/model_configs.json").read_text())),
-        cards=CardNames(catalogue.accelerators, other_gpus()),
+        cards=CardNames(catalog.accelerators, other_gpus()),
         pinned=False,
     )
 
@@ -75,7 +75,7 @@ def test_quotes_of_real_logs_are_read() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "expected", "changes"),
     [
-        # Both rows of one table, whose head states utilisation and eager for all of them.
+        # Both rows of one table, whose head states utilization and eager for all of them.
         ("l20-qwen25-72b-awq-1k", "l20-qwen25-72b-awq-4k", 10848,
             {"gpu_memory_utilization": 0.98, "enforce_eager": True}),
         ("l20-qwen25-72b-awq-4k", "l20-qwen25-72b-awq-1k", 10848,
@@ -96,7 +96,7 @@ def test_real_runs_predict_each_other(
     assert budget_with(second, profile).kv_cache_tokens == pytest.approx(expected, rel=0.01)
 
 
-def test_another_utilisation_of_a_real_run() -> None:
+def test_another_utilization_of_a_real_run() -> None:
     """One machine at 0.955 and 0.92: 9.28 and 8.18 GiB of KV cache in its logs."""
     seen = runs()
     first = asked_of(seen["kvsweep-q38-5090-fp8"])

@@ -173,16 +173,16 @@ def test_every_document_of_a_large_file_is_judged(tmp_path: Path) -> None:
     assert len(errors) == 100
 
 
-def test_the_catalogue_passes_its_own_gate() -> None:
-    """Every LIVE and STAGED model runs on some card of the catalogue."""
-    ran = run("check", "--catalogue", "--json")
+def test_the_catalog_passes_its_own_gate() -> None:
+    """Every LIVE and STAGED model runs on some card of the catalog."""
+    ran = run("check", "--catalog", "--json")
     assert ran.code == 0
     assert rules(ran.json) == set()
     assert json.dumps(ran.json)
 
 
 def test_a_stack_is_held_against_its_own_pools(tmp_path: Path) -> None:
-    """A catalogue that fits some card somewhere says nothing of the cards that a stack has."""
+    """A catalog that fits some card somewhere says nothing of the cards that a stack has."""
     dev = ROOT / "Pulumi.dev.yaml"
     ran = run("check", "--json", "--stack", str(dev))
     assert ran.code == 0
@@ -196,7 +196,7 @@ def test_a_stack_is_held_against_its_own_pools(tmp_path: Path) -> None:
     broken.write_text(dev.read_text().replace("model: qwen3-8b", "model: qwen3-32b"))
     refused = run("check", "--json", "--stack", str(broken))
     assert refused.code == 1
-    assert rules(refused.json) == {"catalogue-model-fits-stack"}
+    assert rules(refused.json) == {"catalog-model-fits-stack"}
 
     (tmp_path / "other.yaml").write_text("config: {}")
     assert run("check", "--stack", str(tmp_path / "other.yaml")).code == 2

@@ -11,7 +11,7 @@ from models.plan.plan import PlatformPlan
 from models.plan.resolve.stack import resolve
 from models.settings.settings import parse
 from tests.helpers.cli.command import triplane as run
-from tests.helpers.plans.dev import ROOT, TODAY, catalogue
+from tests.helpers.plans.dev import ROOT, TODAY, catalog
 
 pytestmark = pytest.mark.pure
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.pure
 def plan_of(environment: str) -> PlatformPlan:
     """Return the plan of a stack file."""
     read = safe_load((ROOT / f"Pulumi.{environment}.yaml").read_text())
-    return resolve(parse(json.dumps(read["config"]["triplane:platform"])), catalogue(), TODAY)
+    return resolve(parse(json.dumps(read["config"]["triplane:platform"])), catalog(), TODAY)
 
 
 @pytest.mark.parametrize("environment", ["staging", "prod"])

@@ -10,10 +10,10 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from models.facts.catalogue import ModelEntry
+from models.facts.catalog import ModelEntry
 from tests.helpers.cli.command import ROOT, triplane
 
-pytestmark = [pytest.mark.pure, pytest.mark.usefixtures("catalogue_read_once")]
+pytestmark = [pytest.mark.pure, pytest.mark.usefixtures("catalog_read_once")]
 
 SHA: Final = "b25037543e9394b818fdfca67ab2a00ecc7dd641"
 CONFIG: Final = (ROOT / "catalog" / "models" / "qwen25-7b-instruct-awq.config.json").read_bytes()
@@ -74,13 +74,13 @@ def direct(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HF_ENDPOINT", raising=False)
 
 
-def test_a_hub_id_becomes_an_entry_that_the_catalogue_reads(hub: str, tmp_path: Path) -> None:
+def test_a_hub_id_becomes_an_entry_that_the_catalog_reads(hub: str, tmp_path: Path) -> None:
     options = ("--hub-url", hub, "--gpu-pool", "l4", "--output", str(tmp_path))
     ran = triplane("onboard", "org/good", *options)
     assert ran.code == 0, ran.err
     text = (tmp_path / "good.yaml").read_text()
     entry = ModelEntry.model_validate_json(json.dumps(yaml.safe_load(text)))
-    assert (entry.revision, entry.licence, entry.format) == (SHA, "apache-2.0", "awq")
+    assert (entry.revision, entry.license, entry.format) == (SHA, "apache-2.0", "awq")
     assert (entry.status, entry.weight_bytes) == ("STAGED", 5_000_000_000)
     written = json.loads((tmp_path / "good.config.json").read_text())
     assert written == json.loads(CONFIG), "the hub's file stands unchanged"
@@ -116,7 +116,7 @@ def test_the_environment_names_another_hub(
     monkeypatch.setenv("HF_TOKEN", "not-a-secret")
     ran = triplane("onboard", "org/bare", "--gpu-pool", "l4", "--dry-run")
     assert "revision: unresolved" in ran.out
-    assert "open: licence: unresolved" in ran.out
+    assert "open: license: unresolved" in ran.out
     assert Hub.tokens[-1] == "Bearer not-a-secret"
     assert "not-a-secret" not in ran.out + ran.err
 
@@ -124,7 +124,7 @@ def test_the_environment_names_another_hub(
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("org/gated", "gated; accept its licence"),
+        ("org/gated", "gated; accept its license"),
         ("org/none", "has no such model, revision or file (404"),
         ("org/page", "is not a JSON object"),
         ("not-an-id", "a hub id is written OWNER/NAME"),
@@ -165,7 +165,7 @@ def test_a_directory_of_a_hubs_cache_tells_its_commit(tmp_path: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"1234")
     entry = triplane("onboard", str(folder), "--gpu-pool", "l4", "--dry-run", "--json").row["entry"]
     assert entry["name"] == "qwen25-7b-instruct-awq"
-    assert (entry["revision"], entry["licence"], entry["weight_bytes"]) == (SHA, "apache-2.0", 4)
+    assert (entry["revision"], entry["license"], entry["weight_bytes"]) == (SHA, "apache-2.0", 4)
 
 
 def test_the_old_tools_command_line_gives_a_frame() -> None:
@@ -177,7 +177,7 @@ def test_the_old_tools_command_line_gives_a_frame() -> None:
 
 
 def test_a_frame_is_not_written(tmp_path: Path) -> None:
-    """An entry without its configuration would break every command that loads the catalogue."""
+    """An entry without its configuration would break every command that loads the catalog."""
     ran = triplane("onboard", "--name", "my-model", "--output", str(tmp_path))
     assert ran.code == 2
     assert list(tmp_path.iterdir()) == []

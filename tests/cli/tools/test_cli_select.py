@@ -7,13 +7,13 @@ import pytest
 
 from tests.helpers.cli.command import ROOT, triplane
 
-pytestmark = [pytest.mark.pure, pytest.mark.usefixtures("catalogue_read_once")]
+pytestmark = [pytest.mark.pure, pytest.mark.usefixtures("catalog_read_once")]
 
 MODELS = ROOT / "catalog" / "models"
 
 
 def directory(path: Path, name: str, config: str, **files: str) -> Path:
-    """Make a model's directory of a catalogue model's configuration and other files."""
+    """Make a model's directory of a catalog model's configuration and other files."""
     folder = path / name
     folder.mkdir()
     text = (MODELS / f"{config}.config.json").read_text()
@@ -70,7 +70,7 @@ def test_a_size_that_does_not_fit_exits_with_one_and_says_the_mend() -> None:
         ((), "say which model"),
         (("./no-such-dir",), "no such directory or file"),
         (("nobody/knows-this",), "no known name"),
-        (("qwen3-8b", "--gpu", "abacus"), "no such card in the catalogue"),
+        (("qwen3-8b", "--gpu", "abacus"), "no such card in the catalog"),
         (("qwen3-8b", "--tp", "2"), "say on which card"),
         (("qwen3-8b", "--vllm-version", "9.9.9"), "no contract of this release"),
         (("qwen25-7b-instruct-awq", "--format", "fp8"), "the checkpoint says otherwise"),

@@ -14,7 +14,7 @@ import pytest
 from models.serving.roi import RoiInput
 from tests.helpers.cli.command import ROOT, triplane
 
-pytestmark = [pytest.mark.pure, pytest.mark.usefixtures("catalogue_read_once")]
+pytestmark = [pytest.mark.pure, pytest.mark.usefixtures("catalog_read_once")]
 
 PAGE: Final = (ROOT / "docs" / "tools.md").read_text()
 ROI: Final = (
@@ -95,7 +95,7 @@ def test_every_assumption_is_an_option_and_on_the_page() -> None:
         assert option[:20] in printed.replace("…", "")
 
 
-def test_a_cards_price_comes_from_the_catalogue() -> None:
+def test_a_cards_price_comes_from_the_catalog() -> None:
     found = triplane(*ROI, "--gpu", "l4", "--json").row
     price = next(a for a in found["assumptions"] if a["option"] == "--gpu-usd-per-hour")
     assert price["value"] == 0.8048
@@ -161,7 +161,7 @@ def test_an_unknown_card_needs_its_memory(tmp_path: Path) -> None:
     pool = write(tmp_path / "pool.json", gpus=[{**row, "memory_gib": 8}], models=models)
     ran = triplane("place", pool)
     assert ran.code == 1
-    assert "qwen3-06b: abacus: not in the catalogue, so give the model's gib" in ran.out
+    assert "qwen3-06b: abacus: not in the catalog, so give the model's gib" in ran.out
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from components.render.operators import VALUES
 from models.plan.operators import OPERATORS
 from models.plan.plan import PlatformPlan
 from policies.views.kubernetes.chart_values import faults
-from tests.helpers.plans.dev import catalogue, dev_plan
+from tests.helpers.plans.dev import catalog, dev_plan
 
 pytestmark = pytest.mark.pure
 
@@ -60,7 +60,7 @@ def _plan(name: str) -> PlatformPlan:
 
 
 def _defaults(chart: str) -> Any:
-    upstream = catalogue().charts[chart].chart
+    upstream = catalog().charts[chart].chart
     text = default_values().get(upstream)
     if text is None:
         pytest.skip(f"{VALUES_DIR} has no default values of {upstream}")
@@ -74,7 +74,7 @@ def test_every_key_exists_upstream(chart: str, plan: str) -> None:
     defaults = _defaults(chart)
     made = _plan(plan)
     values = VALUES[chart](made, made.regions[0])
-    assert list(faults(values, defaults, catalogue().charts[chart].open_values, strict=True)) == []
+    assert list(faults(values, defaults, catalog().charts[chart].open_values, strict=True)) == []
 
 
 def test_a_misspelt_key_is_found() -> None:
@@ -95,7 +95,7 @@ def test_every_operator_has_values_and_a_chart() -> None:
     charts = [row.chart for row in OPERATORS]
     assert sorted(charts) == sorted(VALUES)
     assert len(charts) == len(set(charts))
-    assert set(charts) <= set(catalogue().charts)
+    assert set(charts) <= set(catalog().charts)
 
 
 def test_a_mirror_replaces_every_host_that_a_chart_lets_us_replace() -> None:

@@ -1,1 +1,1 @@
-"""The real catalogue, and copies of it to break."""
+"""The real catalog, and copies of it to break."""

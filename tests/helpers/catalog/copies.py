@@ -1,4 +1,4 @@
-"""What the catalogue's tests share: the real catalogue, copies to break, and where sources lie."""
+"""What the catalog's tests share: the real catalog, copies to break, and where sources lie."""
 
 import shutil
 from pathlib import Path
@@ -11,14 +11,14 @@ from catalog.loader import load
 from models.core.problems import Problem, ProblemsError
 
 ROOT: Final = Path(__file__).resolve().parents[3]
-CATALOGUE: Final = ROOT / "catalog"
+CATALOG: Final = ROOT / "catalog"
 SHARED: Final = ROOT.parent / "shared"
 
 
 def copied(to: Path) -> Path:
-    """Return a copy of the catalogue's data files, to be broken."""
+    """Return a copy of the catalog's data files, to be broken."""
     root = to / "catalog"
-    shutil.copytree(CATALOGUE, root, ignore=shutil.ignore_patterns("__pycache__", "generate"))
+    shutil.copytree(CATALOG, root, ignore=shutil.ignore_patterns("__pycache__", "generate"))
     return root
 
 

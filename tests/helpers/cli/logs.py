@@ -105,8 +105,8 @@ def _asked(run: Run) -> str:
 
 def log(run: Run) -> str:
     """Return the log in the format of the run's release."""
-    release = run.taken.request.behaviour.release
-    if run.taken.request.behaviour.first_engine:
+    release = run.taken.request.behavior.release
+    if run.taken.request.behavior.first_engine:
         return _first(run)
     return _now(run) if release >= (0, 31) else _middle(run)
 
@@ -126,7 +126,7 @@ def _now(run: Run) -> str:
     card, weights = taken.request.card.memory_gib, taken.weights_gib or 0.0
     utilization = taken.resolved.utilization
     estimate = taken.graphs_gib
-    deducted = estimate if taken.request.behaviour.graphs_deducted else 0.0
+    deducted = estimate if taken.request.behavior.graphs_deducted else 0.0
     lines = [_asked(run), config_line(run)]
     lines.append(f"Model loading took {weights:.2f} GiB memory and 9.123456 seconds")
     if deducted:

@@ -12,7 +12,7 @@ from sandbox.engine.stack import Change, SandboxStack
 from sandbox.engine.workspace import Workspace
 from sandbox.operators import charts
 from tests.helpers.engine.stacks import objects, pulumi
-from tests.helpers.plans.dev import bare, catalogue
+from tests.helpers.plans.dev import bare, catalog
 
 MODELS = ("-n", "triplane-models")
 TENANT = "Tenant/triplane-objects/objects"
@@ -21,7 +21,7 @@ CLAIM = f"PersistentVolumeClaim/triplane-models/{LONGHORN_CLAIM}"
 OTHER_CLAIM = "models-shared-nfs"
 OTHER = f"PersistentVolumeClaim/triplane-models/{OTHER_CLAIM}"
 LONGHORN = "Release/longhorn"
-PINNED = catalogue().charts["longhorn"].version
+PINNED = catalog().charts["longhorn"].version
 _MAJOR, _MINOR, _ = map(int, PINNED.split("."))
 BEFORE = f"{_MAJOR}.{_MINOR - 1}.2"
 AFTER = f"{_MAJOR}.{_MINOR + 1}.0"
@@ -113,8 +113,8 @@ def given(stack: SandboxStack, change: Change, longhorn: str = PINNED) -> Worksp
 
 
 def _pin(workspace: Workspace, version: str) -> None:
-    """Run a copy of the program whose catalogue has another release of Longhorn's chart."""
-    row = catalogue().charts["longhorn"].model_copy(update={"version": version})
+    """Run a copy of the program whose catalog has another release of Longhorn's chart."""
+    row = catalog().charts["longhorn"].model_copy(update={"version": version})
     charts.repository(charts={row.name: row})
     copy = workspace.home / f"longhorn-{version}"
     if not copy.exists():

@@ -10,9 +10,9 @@ from typing import cast
 from catalog.loader import load
 from models.architecture import architecture
 from models.facts.accelerators import capability
-from models.facts.catalogue import Catalogue
+from models.facts.catalog import Catalog
 from models.facts.golden import Golden
-from models.memory import Arguments, BudgetRequest, Card, behaviour_of_contract
+from models.memory import Arguments, BudgetRequest, Card, behavior_of_contract
 from models.memory.inputs.request import resolve
 from models.memory.terms.kvcache import CachePlan, cache_plan
 from models.memory.terms.weights import Rank, weight_bytes
@@ -23,24 +23,24 @@ VERSION = "0.33.0"
 
 
 @cache
-def catalogue() -> Catalogue:
-    """Return the catalogue."""
+def catalog() -> Catalog:
+    """Return the catalog."""
     return load()
 
 
 def request_of(model: str, golden: Golden, length: int) -> BudgetRequest:
     """Return a golden's question as the pure model is asked it."""
-    card = catalogue().accelerators[golden.accelerator]
-    contract = catalogue().engines[VERSION]
+    card = catalog().accelerators[golden.accelerator]
+    contract = catalog().engines[VERSION]
     dtype = cast("str", golden.asked("dtype"))
     return BudgetRequest(
-        architecture=architecture(catalogue().models[model].config),
+        architecture=architecture(catalog().models[model].config),
         card=Card(
             memory_gib=card.memory_gib,
             capability=capability(golden.compute_capability),
             product=card.product,
         ),
-        behaviour=behaviour_of_contract(contract),
+        behavior=behavior_of_contract(contract),
         arguments=Arguments(
             max_model_len=length,
             max_num_seqs=cast("int", golden.asked("max_num_seqs")),

@@ -8,8 +8,8 @@ from typing import Any, Final, cast
 
 import pytest
 
-from models.architecture import Architecture, architecture, with_quantisation
-from models.memory import Arguments, BudgetRequest, Card, behaviour_of
+from models.architecture import Architecture, architecture, with_quantization
+from models.memory import Arguments, BudgetRequest, Card, behavior_of
 
 DATA: Final = Path(__file__).resolve().parents[4] / "shared" / "data"
 
@@ -65,7 +65,7 @@ def golden_architecture(golden: Golden) -> Architecture:
     """Return a golden's architecture, with the engine's method where the checkpoint names none."""
     found = architecture(configs()[golden["model"]])
     method = golden["engine"]["quantization"]
-    return found if method is None else with_quantisation(found, method)
+    return found if method is None else with_quantization(found, method)
 
 
 def golden_request(golden: Golden) -> BudgetRequest:
@@ -75,7 +75,7 @@ def golden_request(golden: Golden) -> BudgetRequest:
     return BudgetRequest(
         architecture=golden_architecture(golden),
         card=Card(memory_gib=80.0, capability=CAPABILITIES[golden["gpu"]]),
-        behaviour=behaviour_of("0.33.0"),
+        behavior=behavior_of("0.33.0"),
         arguments=Arguments(
             max_model_len=engine["max_model_len"],
             max_num_seqs=engine["max_num_seqs"],

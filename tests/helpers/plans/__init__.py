@@ -1,1 +1,1 @@
-"""Plans to test with: resolved from the real catalogue."""
+"""Plans to test with: resolved from the real catalog."""

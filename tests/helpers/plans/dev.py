@@ -1,4 +1,4 @@
-"""Plans for tests: the dev stack's, resolved from the real catalogue."""
+"""Plans for tests: the dev stack's, resolved from the real catalog."""
 
 import datetime
 import functools
@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import yaml
 
 from catalog.loader import load
-from models.facts.catalogue import Catalogue
+from models.facts.catalog import Catalog
 from models.plan.plan import PlatformPlan
 from models.plan.resolve.stack import resolve
 from models.settings.settings import parse
@@ -20,8 +20,8 @@ TODAY: Final = datetime.date(2026, 11, 29)
 
 
 @functools.cache
-def catalogue() -> Catalogue:
-    """Return the real catalogue, read once."""
+def catalog() -> Catalog:
+    """Return the real catalog, read once."""
     return load()
 
 
@@ -45,4 +45,4 @@ def dev_plan(change: Callable[[dict[str, Any]], None] | None = None) -> Platform
     settings = dev_settings()
     if change is not None:
         change(settings)
-    return resolve(parse(json.dumps(settings)), catalogue(), TODAY)
+    return resolve(parse(json.dumps(settings)), catalog(), TODAY)

@@ -2,7 +2,7 @@
 
 The real program's components run under mocks with each environment's settings. What depends on the
 day, the machine or a secret is left out; what a longer text stands in for elsewhere in the tree
-(the seeding program, the catalogue) is shown by its digest or not at all.
+(the seeding program, the catalog) is shown by its digest or not at all.
 """
 
 import base64
@@ -23,7 +23,7 @@ from models.plan.plan import PlannedRegion, PlatformPlan
 from models.plan.resolve.stack import resolve
 from models.settings.regions import Credentials
 from models.settings.settings import parse
-from tests.helpers.plans.dev import ROOT, TODAY, catalogue
+from tests.helpers.plans.dev import ROOT, TODAY, catalog
 from tests.helpers.snapshots.recording import Recording, Registration, record
 from tests.helpers.snapshots.text import document, lineage, objects, tree
 
@@ -47,7 +47,7 @@ def plan_of(name: str) -> PlatformPlan:
     """Return the plan of an environment's settings, on a fixed day."""
     read = yaml.safe_load(SETTINGS[name].read_text())
     settings = parse(json.dumps(read["config"]["triplane:platform"]))
-    return resolve(settings, catalogue(), TODAY)
+    return resolve(settings, catalog(), TODAY)
 
 
 def recorded(plan: PlatformPlan, *, render_to: str | None = None) -> Recording:

@@ -138,10 +138,10 @@ def test_class_defaults_are_used_and_said() -> None:
         ({"quant_method": "bitsandbytes", "load_in_4bit": True}, SchemeKind.BNB4),
     ],
 )
-def test_quantisation_formats(section: dict[str, Any], kind: SchemeKind) -> None:
+def test_quantization_formats(section: dict[str, Any], kind: SchemeKind) -> None:
     found = architecture({**LLAMA, "quantization_config": section})
-    assert found.quantisation is not None
-    assert found.quantisation.scheme.kind is kind
+    assert found.quantization is not None
+    assert found.quantization.scheme.kind is kind
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_modelopt_writes_down_the_dtype_of_the_cache(
     written: dict[str, Any], dtype: str | None
 ) -> None:
     config = {**configs()[LLAMA], "quantization_config": {**MODELOPT, **written}}
-    found = architecture(config).quantisation
+    found = architecture(config).quantization
     assert found is not None
     assert found.kv_cache_dtype == dtype
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from benchmarks.shared.memory_cases import model_names
-from models.architecture import SchemeKind, architecture, with_quantisation
-from models.cases.quantisation import quantisation_in_name, stored_as_named
+from models.architecture import SchemeKind, architecture, with_quantization
+from models.cases.quantization import quantization_in_name, stored_as_named
 from models.core.problems import ProblemsError
 from models.memory import Arguments
 from models.memory.terms.rank import Rank
@@ -82,9 +82,9 @@ def test_two_builds_of_one_model_have_their_own_size(
     assert weights == pytest.approx(gib_per_gpu, rel=0.04)
 
 
-def test_exceptions_of_a_named_quantisation_are_those_of_its_kind() -> None:
+def test_exceptions_of_a_named_quantization_are_those_of_its_kind() -> None:
     def named(model: str) -> dict[str, SchemeKind]:
-        found = with_quantisation(architecture(configs()[model]), "nvfp4").quantisation
+        found = with_quantization(architecture(configs()[model]), "nvfp4").quantization
         assert found is not None
         assert found.assumed
         return {pattern: rule.scheme.kind for rule in found.rules for pattern in rule.patterns}
@@ -98,8 +98,8 @@ def test_exceptions_of_a_named_quantisation_are_those_of_its_kind() -> None:
 def test_a_modelopt_checkpoint_without_its_list_is_assumed_one_with_it_is_not() -> None:
     plain: dict[str, Any] = {"quant_method": "modelopt", "quant_algo": "NVFP4"}
     base = configs()["Qwen/Qwen3-30B-A3B"]
-    bare = architecture({**base, "quantization_config": plain}).quantisation
-    listed = architecture({**base, "quantization_config": {**plain, "ignore": []}}).quantisation
+    bare = architecture({**base, "quantization_config": plain}).quantization
+    listed = architecture({**base, "quantization_config": {**plain, "ignore": []}}).quantization
     assert bare is not None
     assert listed is not None
     assert (bare.assumed, bool(bare.rules)) == (True, True)
@@ -110,14 +110,14 @@ def test_modelopt_is_known_by_its_algorithm_and_tells_the_cache() -> None:
     """Checkpoints exist whose section has no `quant_method`, and whose cache is a word."""
     base = configs()["Qwen/Qwen3-30B-A3B"]
     section: dict[str, Any] = {"quant_algo": "FP8", "kv_cache_scheme": "FP8", "ignore": ["lm_head"]}
-    found = architecture({**base, "quantization_config": section}).quantisation
+    found = architecture({**base, "quantization_config": section}).quantization
     assert found is not None
     assert found.kv_cache_dtype == "fp8_e4m3"
     dynamic: dict[str, Any] = {
         **section,
         "kv_cache_scheme": {"num_bits": 8, "type": "float", "dynamic": True},
     }
-    found = architecture({**base, "quantization_config": dynamic}).quantisation
+    found = architecture({**base, "quantization_config": dynamic}).quantization
     assert found is not None
     assert found.kv_cache_dtype is None
 
@@ -130,9 +130,9 @@ def test_experts_in_nvfp4_beside_fp8_blocks() -> None:
         "weight_block_size": [128, 128],
         "ignore": ["*.attn.*"],
     }
-    plain = architecture({**base, "quantization_config": section}).quantisation
+    plain = architecture({**base, "quantization_config": section}).quantization
     built: dict[str, Any] = {**section, "moe_quant_algo": "NVFP4"}
-    found = architecture({**base, "quantization_config": built}).quantisation
+    found = architecture({**base, "quantization_config": built}).quantization
     assert plain is not None
     assert found is not None
     assert plain.ignored == ()
@@ -156,18 +156,18 @@ def test_experts_in_nvfp4_beside_fp8_blocks() -> None:
     ],
 )
 def test_the_method_in_a_checkpoints_name(name: str | None, method: str | None) -> None:
-    assert quantisation_in_name(name) == method
+    assert quantization_in_name(name) == method
 
 
 def test_a_checkpoint_made_from_an_fp8_model_is_stored_as_named() -> None:
     """`DeepSeek-R1-AWQ` finds R1's configuration, whose FP8 would count it twice as large."""
     shape = architecture(configs()["deepseek-ai/DeepSeek-R1"])
     made = stored_as_named("some/DeepSeek-R1-AWQ", shape, Arguments())
-    assert made.shape.quantisation is None
+    assert made.shape.quantization is None
     assert made.arguments.quantization == "awq"
     assert made.note is not None
     same = stored_as_named("some/DeepSeek-R1", shape, Arguments(quantization="fp8"))
-    assert same.shape.quantisation == shape.quantisation
+    assert same.shape.quantization == shape.quantization
 
 
 def test_summaries_that_name_each_layer_are_read() -> None:

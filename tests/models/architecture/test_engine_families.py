@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from models.architecture import architecture
 from models.architecture.families.registry import RECIPES
 from models.core.problems import ProblemsError
-from models.memory import Arguments, BudgetRequest, Card, Verdict, behaviour_of, budget
+from models.memory import Arguments, BudgetRequest, Card, Verdict, behavior_of, budget
 from models.memory.verdict.measure import Measure, measure
 
 pytestmark = pytest.mark.pure
@@ -93,7 +93,7 @@ def _request(
     return BudgetRequest(
         architecture=architecture(config),
         card=Card(memory_gib=memory, capability=capability),
-        behaviour=behaviour_of("0.33.0"),
+        behavior=behavior_of("0.33.0"),
         arguments=Arguments.model_validate(
             {"max_model_len": 1024, "max_num_seqs": 256, **arguments}
         ),

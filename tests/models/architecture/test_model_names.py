@@ -16,7 +16,7 @@ from models.architecture.config.names import Alias, ModelNames, model_key
 from models.cases.asking import Sources, ask
 from models.cases.cards import CardNames
 from models.cases.cases import Case
-from models.cases.quantisation import quantisation_in_name
+from models.cases.quantization import quantization_in_name
 from models.memory import budget
 from tests.helpers.models.memory_data import read
 
@@ -126,9 +126,9 @@ def test_the_nearest_is_the_longest_known_beginning() -> None:
 @pytest.fixture(scope="module", name="sources")
 def real_sources() -> Sources:
     read("model_configs.json")
-    catalogue = load()
-    cards = CardNames(catalogue.accelerators, tables.other_gpus())
-    return Sources(catalogue=catalogue, names=model_names(), cards=cards)
+    catalog = load()
+    cards = CardNames(catalog.accelerators, tables.other_gpus())
+    return Sources(catalog=catalog, names=model_names(), cards=cards)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_model_made_from_another_is_unknown_and_the_nearest_is_named(
 def test_what_a_name_is_read_as_is_said(sources: Sources) -> None:
     asked = ask(Case(model="acme/Qwen2.5-7B-Instruct-AWQ", gpu="H100 80GB"), sources)
     assert any("Qwen/Qwen2.5-7B-Instruct" in note and "awq" in note for note in asked.notes)
-    assert any("quantisation: awq" in note for note in asked.notes)
+    assert any("quantization: awq" in note for note in asked.notes)
 
 
 def test_an_ambiguous_gpu_is_unknown_without_its_memory(sources: Sources) -> None:
@@ -192,7 +192,7 @@ def test_every_alias_has_a_configuration() -> None:
 
 def test_eight_bit_gptq_is_not_taken_for_four(sources: Sources) -> None:
     """Half of the weights would be missing: 7.6 billion elements take 7.1 GiB in 8 bit."""
-    assert quantisation_in_name("Qwen/Qwen2.5-7B-Instruct-GPTQ-Int8") == "int8"
+    assert quantization_in_name("Qwen/Qwen2.5-7B-Instruct-GPTQ-Int8") == "int8"
     for quant in (None, "gptq"):
         case = Case(model="Qwen/Qwen2.5-7B-Instruct-GPTQ-Int8", gpu="H100 80GB", quant=quant)
         request = ask(case, sources).request

@@ -253,7 +253,7 @@ def test_shared_cards_are_counted_as_they_are_offered() -> None:
 
 
 def test_slices_by_profile_leave_no_node_waiting_for_a_gpu() -> None:
-    """A labelled node without nvidia.com/gpu is never ready for the autoscaler."""
+    """A labeled node without nvidia.com/gpu is never ready for the autoscaler."""
     sharing = {"kind": "mig", "profile": "3g.40gb", "strategy": "mixed"}
     region, planned = pool_of("gpu-h100-pool", sharing=sharing)
     tags = node_groups.template_tags(region, planned)
@@ -262,7 +262,7 @@ def test_slices_by_profile_leave_no_node_waiting_for_a_gpu() -> None:
     assert "k8s.amazonaws.com/accelerator" not in node_groups.labels(region, planned)
 
 
-def test_fast_network_is_counted_from_the_catalogue() -> None:
+def test_fast_network_is_counted_from_the_catalog() -> None:
     region, planned = pool_of("gpu-h100-pool", efa=True, zones=["us-east-1b"])
     tags = node_groups.template_tags(region, planned)
     assert planned.efa_interfaces == 32
@@ -427,7 +427,7 @@ def test_a_reservation_in_one_zone_is_taken() -> None:
 
 
 def test_gpu_machines_with_arm_processors_are_refused() -> None:
-    """The engine images of the catalogue are for x86_64; the pod would not start."""
+    """The engine images of the catalog are for x86_64; the pod would not start."""
     [region] = eks_plan().regions
     pool = region.pools[1].pool.model_copy(update={"instance_type": "g5g.2xlarge"})
     machine = InstanceType(name="g5g.2xlarge", gpus=1, vcpus=8, memory_gib=16)

@@ -11,15 +11,15 @@ from models.cases.cards import CardNames
 from models.cases.cases import Case, case_of
 from models.core.problems import ProblemsError
 from models.facts.gpu_families import capability_of_name
-from models.memory import Verdict, behaviour_of, budget, first_release
+from models.memory import Verdict, behavior_of, budget, first_release
 
 pytestmark = pytest.mark.pure
 
-CATALOGUE = load()
+CATALOG = load()
 KNOWN = Sources(
-    catalogue=CATALOGUE,
+    catalog=CATALOG,
     names=tables.model_names({}),
-    cards=CardNames(CATALOGUE.accelerators, tables.other_gpus()),
+    cards=CardNames(CATALOG.accelerators, tables.other_gpus()),
 )
 
 
@@ -131,13 +131,13 @@ def test_a_cache_dtype_of_unknown_size_is_unknown_and_not_refused() -> None:
 
 
 def test_a_run_of_a_newer_model_cannot_have_used_an_older_release() -> None:
-    assert behaviour_of(None, at_least=first_release("gemma4_text")).release == (0, 19)
-    assert behaviour_of(None, at_least=first_release("llama")).release == (0, 11)
-    assert behaviour_of("0.10.2", at_least=(0, 19)).release == (0, 10)
+    assert behavior_of(None, at_least=first_release("gemma4_text")).release == (0, 19)
+    assert behavior_of(None, at_least=first_release("llama")).release == (0, 11)
+    assert behavior_of("0.10.2", at_least=(0, 19)).release == (0, 10)
 
 
 def test_what_changed_at_a_release_that_is_not_known_is_taken_from_the_lower_side() -> None:
-    unknown, stated = behaviour_of(None, at_least=(0, 24)), behaviour_of("0.24.0")
+    unknown, stated = behavior_of(None, at_least=(0, 24)), behavior_of("0.24.0")
     assert unknown.assumed
     assert unknown.utilization < stated.utilization
     assert (unknown.sampler, stated.sampler) == ("sorts", "fused")

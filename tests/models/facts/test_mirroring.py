@@ -7,7 +7,7 @@ import pytest
 from models.core.problems import ProblemsError
 from models.facts.charts import chart_source
 from models.facts.mirroring import mirrored
-from tests.helpers.plans.dev import catalogue, dev_plan
+from tests.helpers.plans.dev import catalog, dev_plan
 
 pytestmark = pytest.mark.pure
 
@@ -40,11 +40,11 @@ def test_engines_are_pulled_from_the_mirror_too() -> None:
 
     model = dev_plan(change).regions[0].models[0]
     assert model.contract.image.repository == f"{REGISTRY}/vllm/vllm-openai"
-    assert model.contract.image.digest == catalogue().engines[model.entry.engine].image.digest
+    assert model.contract.image.digest == catalog().engines[model.entry.engine].image.digest
 
 
 def test_charts_come_from_where_the_mirror_says() -> None:
-    charts = catalogue().charts
+    charts = catalog().charts
     keda, gateway = charts["keda"], charts["envoy-gateway"]
     assert chart_source(keda, None).repository == keda.repository
     assert chart_source(gateway, None).chart == "oci://docker.io/envoyproxy/gateway-helm"

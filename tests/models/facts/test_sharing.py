@@ -19,7 +19,7 @@ from models.facts.sharing import (
 from models.plan.accelerator_nodes import Operand, brought, node_labels, wanted
 from models.plan.plan import PlannedRegion
 from sandbox.cluster.pools import nodes_of
-from tests.helpers.plans.dev import catalogue, dev_plan
+from tests.helpers.plans.dev import catalog, dev_plan
 
 pytestmark = pytest.mark.pure
 
@@ -136,10 +136,10 @@ def test_a_pool_without_gpus_has_nothing_to_share() -> None:
     assert "has no accelerator to share" in refused(change)
 
 
-def test_every_slice_of_the_catalogue_is_smaller_than_its_card() -> None:
+def test_every_slice_of_the_catalog_is_smaller_than_its_card() -> None:
     """A slip of a digit would let a model through that finds no memory."""
     cut = 0
-    for card in catalogue().accelerators.values():
+    for card in catalog().accelerators.values():
         for profile, part in zip(card.mig_profiles, slices_of(card), strict=True):
             cut += 1
             assert card.mig
@@ -147,8 +147,8 @@ def test_every_slice_of_the_catalogue_is_smaller_than_its_card() -> None:
             assert profile.memory_gib * profile.instances <= card.memory_gib
             assert profile.sm_count * profile.instances <= card.sm_count
             assert profile.memory_gib <= float(profile.name.split(".")[1].removesuffix("gb"))
-            assert catalogue().accelerator_of(part.name) == part
-            assert catalogue().accelerator_of(part.product) == part
+            assert catalog().accelerator_of(part.name) == part
+            assert catalog().accelerator_of(part.product) == part
     assert cut >= 12
 
 
@@ -178,7 +178,7 @@ def test_node_labels_and_the_plugins_configuration_agree() -> None:
 def test_the_sandbox_shows_slices_and_turns_as_the_operator_would() -> None:
     plan = dev_plan(SLICED)
     (node, *_) = [
-        each for each in nodes_of(plan.regions[0].settings, catalogue()) if "l4" in each.name
+        each for each in nodes_of(plan.regions[0].settings, catalog()) if "l4" in each.name
     ]
     assert node.gpu is not None
     assert (node.gpu.count, node.gpu.resource) == (16, gpu_resource(None))

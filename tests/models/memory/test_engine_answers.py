@@ -1,4 +1,4 @@
-"""Models outside the catalogue, by name, against what vLLM 0.33.0 itself said of them.
+"""Models outside the catalog, by name, against what vLLM 0.33.0 itself said of them.
 
 Asked with `goldens.oracle` on a machine without a GPU (docs/goldens.md): max_model_len 4096, 256
 sequences, the release's step on that card, prefix caching as it chose. Configurations are those
@@ -10,7 +10,7 @@ import pytest
 from benchmarks.shared.memory_cases import model_names
 from models.architecture import architecture
 from models.facts.accelerators import capability
-from models.memory import Arguments, BudgetRequest, Card, behaviour_of
+from models.memory import Arguments, BudgetRequest, Card, behavior_of
 from models.memory.verdict.measure import measure
 
 pytestmark = pytest.mark.pure
@@ -65,7 +65,7 @@ def test_weights_and_cache_are_the_engines(
         BudgetRequest(
             architecture=architecture(config),
             card=Card(memory_gib=178.36 if has[0] == 10 else 79.18, capability=has),
-            behaviour=behaviour_of("0.33.0"),
+            behavior=behavior_of("0.33.0"),
             arguments=Arguments(
                 max_model_len=4096, max_num_seqs=256, tensor=tensor, enable_prefix_caching=True
             ),

@@ -86,7 +86,7 @@ def test_activation_peaks_are_those_of_the_logs(runs: list[Sample]) -> None:
         (run.case.source, activation_gib(run.taken.request, run.taken.resolved) / peak - 1)
         for run in runs
         if (peak := run.case.number("activation_peak_gib")) is not None
-        and run.taken.request.behaviour.sampler == "sorts"
+        and run.taken.request.behavior.sampler == "sorts"
     ]
     errors = medians(told)
     assert len(errors) >= 9
@@ -145,8 +145,8 @@ def outside(runs: list[Sample], fitted_for: Callable[[Sample], Fitted]) -> set[s
 
 def test_a_term_that_no_run_tells_falls_back_to_the_wider_one(runs: list[Sample]) -> None:
     """A fused sampler is taken for a sorting one, an old load cache for all of the weights."""
-    sorting = [run for run in runs if run.taken.request.behaviour.sampler == "sorts"]
-    kept = [run for run in runs if not run.taken.request.behaviour.keeps_load_cache]
+    sorting = [run for run in runs if run.taken.request.behavior.sampler == "sorts"]
+    kept = [run for run in runs if not run.taken.request.behavior.keeps_load_cache]
     cuda = [run for run in runs if not run.taken.request.card.rocm]
     assert fit(sorting).sampler_fused == fit(sorting).sampler_sorts
     assert fit(kept).load_cache_share == 1.0

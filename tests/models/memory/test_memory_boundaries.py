@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from models.architecture import CacheKind, Part, architecture
-from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behaviour_of, budget
+from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behavior_of, budget
 from models.memory.inputs.request import resolve
 from models.memory.terms.kernels import refined_block
 from models.memory.terms.pages import Page, Serving, blocks_per_request
@@ -41,7 +41,7 @@ def request(
     return BudgetRequest(
         architecture=architecture(config),
         card=Card(memory_gib=memory_gib, capability=(9, 0)),
-        behaviour=behaviour_of(version),
+        behavior=behavior_of(version),
         arguments=Arguments.model_validate(explicit),
     )
 
@@ -146,7 +146,7 @@ def test_the_allocator_rounds_large_blocks(size: int, old: int, new: int) -> Non
 )
 def test_graphs_are_captured_for_so_many_sizes(sequences: int, version: str, sizes: int) -> None:
     asked = request(configs()[LLAMA_8B], version=version, max_num_seqs=sequences)
-    assert captured_sizes(resolve(asked), asked.behaviour) == sizes
+    assert captured_sizes(resolve(asked), asked.behavior) == sizes
 
 
 @pytest.mark.parametrize(

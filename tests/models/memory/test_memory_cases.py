@@ -18,8 +18,8 @@ from models.memory import (
     BudgetRequest,
     Card,
     Verdict,
-    behaviour_of,
-    behaviour_of_contract,
+    behavior_of,
+    behavior_of_contract,
     budget,
 )
 from models.memory.inputs.request import resolve
@@ -60,7 +60,7 @@ def layouts() -> list[tuple[str, dict[str, float], CachePlan]]:
         request = BudgetRequest(
             architecture=architecture(config),
             card=Card(memory_gib=line["gpu_mem_gib"] or 80.0, capability=(8, 9)),
-            behaviour=behaviour_of(line["vllm_version"]),
+            behavior=behavior_of(line["vllm_version"]),
             arguments=arguments_of_line(line),
         )
         observed: dict[str, float] = {
@@ -97,7 +97,7 @@ def test_no_run_that_failed_is_called_fitting(judged: list[Sample]) -> None:
 
 
 def test_few_running_cases_are_refused(judged: list[Sample]) -> None:
-    """Three of 45, all of whose utilisation was not what the inputs say (their own notes)."""
+    """Three of 45, all of whose utilization was not what the inputs say (their own notes)."""
     refused = set(figures(judged, lambda _: FITTED).false_refusals)
     assert refused <= {"llmd-gptoss120b-h100", "l20-qwen25-72b-awq-4k", "l20-qwen25-72b-awq-8k"}
 
@@ -118,7 +118,7 @@ def test_mxfp4_goes_to_marlin_on_hopper_until_triton_is_in_the_wheel() -> None:
         request = BudgetRequest(
             architecture=architecture(config),
             card=Card(memory_gib=79.2, capability=(9, 0)),
-            behaviour=behaviour_of(version),
+            behavior=behavior_of(version),
         )
         return budget(request).weights_gib or 0.0
 
@@ -130,7 +130,7 @@ def test_mxfp4_goes_to_marlin_on_hopper_until_triton_is_in_the_wheel() -> None:
 @pytest.mark.parametrize("contract", load().engines.values(), ids=lambda each: each.version)
 def test_the_table_of_releases_agrees_with_the_contracts(contract: EngineContract) -> None:
     """Two statements of one fact: one of them read in the release's source, one for other runs."""
-    table, stated = behaviour_of(contract.version), behaviour_of_contract(contract)
+    table, stated = behavior_of(contract.version), behavior_of_contract(contract)
     differing = {
         name: (getattr(table, name), getattr(stated, name))
         for name in type(table).model_fields

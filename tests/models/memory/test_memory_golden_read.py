@@ -8,7 +8,7 @@ import pytest
 from catalog.loader import load
 from models.architecture import architecture
 from models.core.base import GIB
-from models.facts.catalogue import Catalogue
+from models.facts.catalog import Catalog
 from models.facts.golden import Golden, ModelGoldens
 from models.memory import (
     Arguments,
@@ -17,7 +17,7 @@ from models.memory import (
     Card,
     Source,
     Verdict,
-    behaviour_of_contract,
+    behavior_of_contract,
     budget,
 )
 from models.memory.inputs.request import resolve
@@ -32,14 +32,14 @@ TOLERANCE = 0.005
 
 
 @cache
-def catalogue() -> Catalogue:
-    """Return the catalogue."""
+def catalog() -> Catalog:
+    """Return the catalog."""
     return load()
 
 
 def goldens(name: str = MODEL) -> ModelGoldens:
-    """Return a catalogue model's goldens."""
-    found = catalogue().goldens_of(catalogue().models[name], VERSION)
+    """Return a catalog model's goldens."""
+    found = catalog().goldens_of(catalog().models[name], VERSION)
     assert found is not None
     return found
 
@@ -51,8 +51,8 @@ def golden(case: str = CASE) -> Golden:
 
 def request(held: ModelGoldens | None, **changes: Any) -> BudgetRequest:
     """Return the request of `CASE`, with other arguments where they are given."""
-    contract = catalogue().engines[VERSION]
-    card = catalogue().accelerators["h100-80gb"]
+    contract = catalog().engines[VERSION]
+    card = catalog().accelerators["h100-80gb"]
     given: dict[str, Any] = {
         "max_model_len": 8192,
         "max_num_seqs": 256,
@@ -61,9 +61,9 @@ def request(held: ModelGoldens | None, **changes: Any) -> BudgetRequest:
         **changes,
     }
     return BudgetRequest(
-        architecture=architecture(catalogue().models[MODEL].config),
+        architecture=architecture(catalog().models[MODEL].config),
         card=Card(memory_gib=card.memory_gib, capability=card.capability, product=card.product),
-        behaviour=behaviour_of_contract(contract),
+        behavior=behavior_of_contract(contract),
         arguments=Arguments.model_validate(given),
         minimum=contract.minimum_capability,
         goldens=held,
@@ -199,7 +199,7 @@ def test_remedies_are_weighed_with_their_own_goldens() -> None:
     assert {"tensor_parallel_size": 2} in [each.settings for each in found.remedies]
 
 
-def test_a_quantised_checkpoint_is_not_offered_another_quantisation() -> None:
+def test_a_quantized_checkpoint_is_not_offered_another_quantization() -> None:
     """The engine keeps the checkpoint's own; asked otherwise the golden would be left out.
 
     Here the golden says more bytes than the card has, where the pure model would fit.
@@ -211,7 +211,7 @@ def test_a_quantised_checkpoint_is_not_offered_another_quantisation() -> None:
     heavy = own.weights.model_copy(update={"alloc_new_bytes": 200 * 2**30})
     cases = (own.model_copy(update={"weights": heavy}),)
     plain = request(None, tensor=1, kv_cache_dtype="auto")
-    asked = plain.model_copy(update={"architecture": architecture(catalogue().models[name].config)})
+    asked = plain.model_copy(update={"architecture": architecture(catalog().models[name].config)})
     assert budget(asked).verdict is Verdict.FITS
     found = budget(asked.model_copy(update={"goldens": held.model_copy(update={"cases": cases})}))
     assert found.golden == f"{VERSION} {name} {case}"

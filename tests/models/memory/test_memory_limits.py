@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from models.architecture import architecture
-from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behaviour_of, budget
+from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behavior_of, budget
 from tests.helpers.models.memory_data import configs
 
 pytestmark = pytest.mark.pure
@@ -39,7 +39,7 @@ def ask(
         BudgetRequest(
             architecture=architecture(config or configs()[LLAMA_8B]),
             card=Card(memory_gib=memory, capability=(9, 0)),
-            behaviour=behaviour_of(version),
+            behavior=behavior_of(version),
             arguments=Arguments.model_validate(explicit),
         )
     )
@@ -96,8 +96,8 @@ def offered(found: Budget) -> set[str]:
 AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}
 
 
-def test_weights_in_16_bit_are_offered_to_be_quantised_and_others_are_not() -> None:
-    """Online quantisation of a checkpoint that states its own is refused by the engine."""
+def test_weights_in_16_bit_are_offered_to_be_quantized_and_others_are_not() -> None:
+    """Online quantization of a checkpoint that states its own is refused by the engine."""
     tight: dict[str, Any] = {
         "memory": 12.0,
         "max_model_len": 2048,
@@ -147,12 +147,12 @@ def test_each_running_sequence_needs_a_block_of_its_state() -> None:
     ("capability", "offered_there"), [((8, 6), False), ((8, 9), True), ((9, 0), True)]
 )
 def test_fp8_is_offered_from_ada_on(capability: tuple[int, int], offered_there: bool) -> None:
-    """Cards before 8.9 have neither an FP8 cache nor online quantisation in FP8."""
+    """Cards before 8.9 have neither an FP8 cache nor online quantization in FP8."""
     found = budget(
         BudgetRequest(
             architecture=architecture(configs()[LLAMA_8B]),
             card=Card(memory_gib=24.0, capability=capability),
-            behaviour=behaviour_of("0.33.0"),
+            behavior=behavior_of("0.33.0"),
             arguments=Arguments(
                 max_model_len=65536,
                 gpu_memory_utilization=0.95,

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.architecture import Architecture, architecture
-from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behaviour_of, budget
+from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behavior_of, budget
 from models.memory.terms.weights import Rank, weight_bytes
 from tests.helpers.models.memory_data import configs
 
@@ -50,7 +50,7 @@ def requests(draw: st.DrawFn) -> BudgetRequest:
             memory_gib=draw(st.floats(8, 200)),
             capability=draw(st.sampled_from([(8, 0), (8, 9), (9, 0), (10, 0)])),
         ),
-        behaviour=behaviour_of(draw(st.sampled_from(VERSIONS))),
+        behavior=behavior_of(draw(st.sampled_from(VERSIONS))),
         arguments=Arguments(
             max_model_len=draw(st.integers(16, 8192)),
             gpu_memory_utilization=draw(st.sampled_from([0.7, 0.9, 0.95])),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from models.architecture import Architecture, architecture
 from models.core.problems import ProblemsError
-from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behaviour_of, budget
+from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behavior_of, budget
 from tests.helpers.models.memory_data import configs
 
 pytestmark = pytest.mark.pure
@@ -54,7 +54,7 @@ def ask(model: str, memory: float, **arguments: Any) -> Budget:
         BudgetRequest(
             architecture=shapes(model),
             card=Card(memory_gib=memory, capability=(9, 0)),
-            behaviour=behaviour_of("0.33.0"),
+            behavior=behavior_of("0.33.0"),
             arguments=Arguments(**explicit),
         )
     )
@@ -86,7 +86,7 @@ def test_more_memory_never_makes_it_worse(model: str, memory: float, more: float
     more=st.floats(0, 0.08),
 )
 @settings(max_examples=40, deadline=None, derandomize=True)
-def test_more_utilisation_gives_more_cache(model: str, low: float, more: float) -> None:
+def test_more_utilization_gives_more_cache(model: str, low: float, more: float) -> None:
     less = ask(model, 141.0, gpu_memory_utilization=low)
     larger = ask(model, 141.0, gpu_memory_utilization=low + more)
     assert (larger.kv_cache_gib or 0) >= (less.kv_cache_gib or 0) - 1e-9
@@ -171,7 +171,7 @@ def test_two_thousand_random_configurations_give_answers_not_tracebacks() -> Non
                     memory_gib=source.uniform(4, 300),
                     capability=source.choice([(7, 5), (8, 0), (9, 0), (10, 0)]),
                 ),
-                behaviour=behaviour_of(source.choice(["0.33.0", "0.11.0", "0.7.2", None])),
+                behavior=behavior_of(source.choice(["0.33.0", "0.11.0", "0.7.2", None])),
                 arguments=Arguments(
                     max_model_len=source.choice([None, 1, 17, 4096, 10**6]),
                     max_num_seqs=source.choice([None, 1, 1024]),

@@ -1,6 +1,6 @@
 """What releases do with memory, at the border of each change; sizes of caches, blocks and groups.
 
-Borders: docs/sources.md#memory-by-release, and vLLM's sources as models/memory/inputs/behaviour.py
+Borders: docs/sources.md#memory-by-release, and vLLM's sources as models/memory/inputs/behavior.py
 names them. Sizes by hand from vLLM 0.33.0 `v1/kv_cache_interface.py` and
 `v1/core/kv_cache_planning.py`.
 """
@@ -15,7 +15,7 @@ from models.memory import (
     Budget,
     BudgetRequest,
     Card,
-    behaviour_of,
+    behavior_of,
     budget,
     release_of,
     size_defaults,
@@ -57,17 +57,17 @@ LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 def test_each_change_is_at_its_release(
     field: str, last: str, old: object, first: str, new: object
 ) -> None:
-    assert getattr(behaviour_of(last), field) == old
-    assert getattr(behaviour_of(first), field) == new
+    assert getattr(behavior_of(last), field) == old
+    assert getattr(behavior_of(first), field) == new
 
 
 def test_a_release_that_is_not_known_is_assumed_from_the_side_that_leaves_less() -> None:
-    found = behaviour_of(None)
+    found = behavior_of(None)
     assert (found.assumed, found.release) == (True, (0, 11))
     assert (found.sampler, found.utilization) == ("sorts", 0.9)
-    later = behaviour_of(None, at_least=(0, 24))
+    later = behavior_of(None, at_least=(0, 24))
     assert (later.release, later.sampler, later.utilization) == ((0, 24), "sorts", 0.9)
-    assert behaviour_of("main").release == (0, 31)
+    assert behavior_of("main").release == (0, 31)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_version_as_people_write_it(text: str | None, release: tuple[int, int]
 def test_a_servers_default_sizes_by_card(
     version: str, memory: float, product: str, step: int, sequences: int
 ) -> None:
-    sizes = size_defaults(behaviour_of(version), memory, product)
+    sizes = size_defaults(behavior_of(version), memory, product)
     assert (sizes.max_num_batched_tokens, sizes.max_num_seqs) == (step, sequences)
 
 
@@ -219,7 +219,7 @@ def refused(memory: float = 80.0, config: dict[str, Any] | None = None, **asked:
         BudgetRequest(
             architecture=architecture(config or configs()[LLAMA_8B]),
             card=Card(memory_gib=memory, capability=(9, 0)),
-            behaviour=behaviour_of("0.33.0"),
+            behavior=behavior_of("0.33.0"),
             arguments=Arguments.model_validate({"max_model_len": 4096, **asked}),
         )
     )

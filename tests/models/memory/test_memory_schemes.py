@@ -1,4 +1,4 @@
-"""Bytes of quantised weights, by hand: one small decoder in every form of storage.
+"""Bytes of quantized weights, by hand: one small decoder in every form of storage.
 
 Data, then scales and zero points as the engine allocates them (vLLM 0.33.0
 `layers/quantization/`): MXFP8 one byte per 32 inputs, NVFP4 one per 16 and a float32 for the
@@ -12,7 +12,7 @@ import pytest
 
 from catalog.loader import load
 from models.architecture import architecture
-from models.memory import Arguments, BudgetRequest, Card, Verdict, behaviour_of_contract, budget
+from models.memory import Arguments, BudgetRequest, Card, Verdict, behavior_of_contract, budget
 from models.memory.terms.weights import Rank, weight_bytes
 
 pytestmark = pytest.mark.pure
@@ -64,7 +64,7 @@ def by_hand(bits: float, scale: Scale) -> int:
     return PLAIN + round(LAYERS * total)
 
 
-def test_without_a_quantisation_every_number_takes_two_bytes() -> None:
+def test_without_a_quantization_every_number_takes_two_bytes() -> None:
     assert counted(None) == by_hand(16, lambda outputs, inputs: 0)
 
 
@@ -166,7 +166,7 @@ def test_blocks_go_to_marlin_on_ada_and_before() -> None:
 
 
 def test_what_a_list_leaves_out_keeps_16_bit() -> None:
-    """The head is not quantised where nothing says so; a module that is ignored neither."""
+    """The head is not quantized where nothing says so; a module that is ignored neither."""
     section = {**MODELOPT, "quant_algo": "MXFP8", "exclude_modules": ["*down_proj", "lm_head"]}
     down = INNER * HIDDEN
     whole = by_hand(8, per_32)
@@ -187,11 +187,11 @@ def test_mxfp8_needs_ampere(capability: tuple[int, int], starts: bool) -> None:
                 }
             ),
             card=Card(memory_gib=24.0, capability=capability),
-            behaviour=behaviour_of_contract(contract),
+            behavior=behavior_of_contract(contract),
             arguments=Arguments(max_model_len=1024, max_num_seqs=64),
             minimum=contract.minimum_capability,
             quantization_names=dict(contract.quantization_names),
         )
     )
     assert (found.verdict is Verdict.FITS) is starts
-    assert ("quantisation modelopt_mxfp8 needs" in " ".join(found.reasons)) is not starts
+    assert ("quantization modelopt_mxfp8 needs" in " ".join(found.reasons)) is not starts

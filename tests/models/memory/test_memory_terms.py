@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from models.architecture import architecture, with_quantisation
-from models.memory import Arguments, BudgetRequest, Card, behaviour_of
+from models.architecture import architecture, with_quantization
+from models.memory import Arguments, BudgetRequest, Card, behavior_of
 from models.memory.inputs.request import resolve
 from models.memory.terms.constants import Fitted
 from models.memory.terms.peaks import activation_gib, cuda_graph_gib, non_torch_gib, slack_gib
@@ -41,7 +41,7 @@ def request(name: str = LLAMA_8B, version: str = "0.33.0", **asked: Any) -> Budg
     return BudgetRequest(
         architecture=architecture(configs()[name]),
         card=Card(memory_gib=79.2, capability=(9, 0)),
-        behaviour=behaviour_of(version),
+        behavior=behavior_of(version),
         arguments=Arguments.model_validate(explicit),
     )
 
@@ -162,7 +162,7 @@ def test_the_bound_is_wider_where_less_is_known() -> None:
     assert slack(plain, bound=1) == 1
     for name in ("bound_assumed", "bound_oldest", "bound_tower", "bound_hybrid"):
         assert slack(plain, **{name: 1.0}) == 0, name
-    named = plain.model_copy(update={"architecture": with_quantisation(plain.architecture, "awq")})
+    named = plain.model_copy(update={"architecture": with_quantization(plain.architecture, "awq")})
     assert slack(named, bound_assumed=1) == 10
     assert slack(request(TOWER), bound_tower=1) == 1
 

@@ -10,21 +10,21 @@ import pytest
 
 from catalog.loader import load
 from models.architecture import architecture
-from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behaviour_of, budget
+from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behavior_of, budget
 from models.memory.calculator import CalculatorInput, old_calculator
-from models.memory.inputs.behaviour import behaviour_of_contract
+from models.memory.inputs.behavior import behavior_of_contract
 from tests.helpers.models.memory_data import configs
 
 pytestmark = pytest.mark.pure
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
-CATALOGUE = load()
-CONTRACT = CATALOGUE.engines["0.33.0"]
+CATALOG = load()
+CONTRACT = CATALOG.engines["0.33.0"]
 
 
 def ask(config: dict[str, Any], card: str = "h100-80gb", gpus: int = 1, **arguments: Any) -> Budget:
-    """Return the budget of a model on a catalogue card under the pinned engine."""
-    accelerator = CATALOGUE.accelerators[card]
+    """Return the budget of a model on a catalog card under the pinned engine."""
+    accelerator = CATALOG.accelerators[card]
     return budget(
         BudgetRequest(
             architecture=architecture(config),
@@ -33,7 +33,7 @@ def ask(config: dict[str, Any], card: str = "h100-80gb", gpus: int = 1, **argume
                 capability=accelerator.capability,
                 product=accelerator.product,
             ),
-            behaviour=behaviour_of_contract(CONTRACT),
+            behavior=behavior_of_contract(CONTRACT),
             arguments=Arguments(**arguments),
             n_gpus=gpus,
             minimum=CONTRACT.minimum_capability,
@@ -85,11 +85,11 @@ AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}
 
 
 @pytest.mark.parametrize("size", [29568, 13696])
-def test_vllm_03_quantisation_groups_that_ranks_would_cut(size: int) -> None:
+def test_vllm_03_quantization_groups_that_ranks_would_cut(size: int) -> None:
     broken = model(intermediate_size=size, torch_dtype="float16", quantization_config=AWQ)
     refused(
         ask(broken, gpus=2, tensor=2, max_model_len=4096),
-        "quantisation-groups",
+        "quantization-groups",
         "set the tensor parallel size to 1",
     )
     assert ask(broken, max_model_len=4096).verdict is Verdict.FITS
@@ -134,17 +134,17 @@ def test_vllm_09_one_request_must_fit_and_the_greatest_length_is_told() -> None:
 def test_vllm_14_method_below_its_capability() -> None:
     """gpt-oss's MXFP4 needs 8.0; the checkpoint says so, no label does."""
     broken = ask(model("openai/gpt-oss-120b"), card="t4", max_model_len=4096, dtype="half")
-    refused(broken, "capability", "quantisation mxfp4 needs compute capability 8.0")
+    refused(broken, "capability", "quantization mxfp4 needs compute capability 8.0")
 
 
-def test_vllm_15_utilisation_of_what_the_card_has_free() -> None:
+def test_vllm_15_utilization_of_what_the_card_has_free() -> None:
     broken = ask(model("Qwen/Qwen3-0.6B"), card="a10g", gpu_memory_utilization=1.0)
     refused(broken, "utilization", "set gpu_memory_utilization to 0.99 or less")
     shared = budget(
         BudgetRequest(
             architecture=architecture(model("Qwen/Qwen3-0.6B")),
             card=Card(memory_gib=22.05, capability=(8, 6), other_gib=11.0),
-            behaviour=behaviour_of("0.33.0"),
+            behavior=behavior_of("0.33.0"),
             arguments=Arguments(gpu_memory_utilization=0.5, max_model_len=2048),
         )
     )
@@ -162,14 +162,14 @@ def test_pstk_05_volta_under_a_current_engine() -> None:
 
 
 def test_fb_13_graphs_come_out_of_the_budget_from_0_21() -> None:
-    """The same utilisation holds less after an upgrade."""
+    """The same utilization holds less after an upgrade."""
 
     def cache(version: str, *, eager: bool = False) -> float:
         found = budget(
             BudgetRequest(
                 architecture=architecture(model()),
                 card=Card(memory_gib=79.2, capability=(9, 0)),
-                behaviour=behaviour_of(version),
+                behavior=behavior_of(version),
                 arguments=Arguments(
                     gpu_memory_utilization=0.9,
                     max_model_len=8192,
@@ -240,7 +240,7 @@ def test_a_refusal_of_graphs_names_what_it_compares(
         BudgetRequest(
             architecture=architecture(model()),
             card=Card(memory_gib=79.2, capability=(9, 0)),
-            behaviour=behaviour_of(version),
+            behavior=behavior_of(version),
             arguments=Arguments(
                 gpu_memory_utilization=utilization,
                 max_model_len=4096,

@@ -14,7 +14,7 @@ from tests.helpers.models.placements import (
     instance,
     overfull,
 )
-from tests.helpers.plans.dev import catalogue
+from tests.helpers.plans.dev import catalog
 
 pytestmark = pytest.mark.pure
 
@@ -117,14 +117,14 @@ def test_balanced_levels_what_maximize_may_pile_up() -> None:
 
 def test_the_memory_model_gives_the_need_and_the_bar() -> None:
     """The need grows with requests; what the card or the split forbids is said, not placed."""
-    model = catalogue().models["qwen3-8b"]
-    shapes, contract = architecture(model.config), catalogue().engines["0.33.0"]
+    model = catalog().models["qwen3-8b"]
+    shapes, contract = architecture(model.config), catalog().engines["0.33.0"]
 
     def need(card: str, tensor: int, concurrency: int) -> float | str:
         return need_gib(
             model.entry,
             shapes,
-            catalogue().accelerators[card],
+            catalog().accelerators[card],
             contract,
             tensor=tensor,
             overrides=EngineOverrides(max_model_len=4096),

@@ -16,7 +16,7 @@ from models.core.problems import Problem, ProblemsError
 from models.plan.plan import PlatformPlan
 from models.plan.resolve.stack import resolve
 from models.settings.settings import parse
-from tests.helpers.plans.dev import TODAY, catalogue, dev_settings
+from tests.helpers.plans.dev import TODAY, catalog, dev_settings
 
 pytestmark = pytest.mark.pure
 
@@ -48,7 +48,7 @@ def changed(path: Path, value: object) -> dict[str, Any]:
 def outcome(whole: object) -> PlatformPlan | tuple[Problem, ...]:
     """Return the plan or the problems of a stack file's settings."""
     try:
-        return resolve(parse(json.dumps(whole)), catalogue(), TODAY)
+        return resolve(parse(json.dumps(whole)), catalog(), TODAY)
     except ProblemsError as error:
         return error.problems
 
@@ -102,7 +102,7 @@ BROKEN: Final[tuple[tuple[Path, object, str], ...]] = (
     ((*OBJECTS, "kind"), "s3", "takes no endpoint"),
     ((*OBJECTS, "kind"), "gcs", "kind"),
     ((*OBJECTS, "credentials"), "env", "credentials"),
-    ((*FIXED, "model"), "qwen3-8", "no such model in the catalogue"),
+    ((*FIXED, "model"), "qwen3-8", "no such model in the catalog"),
     ((*FIXED, "model"), REMOVED, "field required"),
     ((*FIXED, "pool"), "gpu-h100-pool", "no such pool"),
     ((*FIXED, "regions"), ["eu"], "no such region"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from models.core.notices import Notice
 from models.core.problems import ProblemsError
-from models.facts.catalogue import Status
+from models.facts.catalog import Status
 from models.plan.plan import PlannedRegion, PlatformPlan
 from models.plan.resolve.stack import resolve
 from models.plan.summary.stack import bill_inputs, capacity_outputs, cost_inputs, plan_inputs
@@ -21,7 +21,7 @@ from models.settings.secrets import SecretsKind
 from models.settings.settings import parse
 from policies.core.context import Context
 from policies.frame.evaluate import plan_findings
-from tests.helpers.plans.dev import ROOT, TODAY, catalogue
+from tests.helpers.plans.dev import ROOT, TODAY, catalog
 
 pytestmark = pytest.mark.pure
 
@@ -37,7 +37,7 @@ def settings_of(environment: str) -> Settings:
 
 def planned(whole: Settings) -> PlatformPlan:
     """Return the plan of settings."""
-    return resolve(parse(json.dumps(whole)), catalogue(), TODAY)
+    return resolve(parse(json.dumps(whole)), catalog(), TODAY)
 
 
 def refusal(whole: Settings) -> str:
@@ -106,13 +106,12 @@ def test_prod_serves_ten_models_of_every_kind(prod: PlatformPlan) -> None:
     entries = {model.name: model.entry for model in models}
     assert len(entries) >= 10
     assert {entry.status for entry in entries.values()} == {Status.LIVE}
-    assert all(entry.resolved and entry.licence != "unresolved" for entry in entries.values())
+    assert all(entry.resolved and entry.license != "unresolved" for entry in entries.values())
     assert max(model.gpus_per_replica for model in models) >= 2
     assert any(model.arguments.parallelism.expert for model in models)
     assert {model.autoscaled for model in models} == {True, False}
     kinds = {
-        model.name: catalogue().models[model.entry.name].config.get("model_type")
-        for model in models
+        model.name: catalog().models[model.entry.name].config.get("model_type") for model in models
     }
     assert {"qwen3_next", "falcon_mamba", "mixtral", "gpt_oss"} <= set(kinds.values())
 
@@ -142,8 +141,8 @@ def test_networks_of_all_environments_stay_apart(prod: PlatformPlan) -> None:
 
 
 def test_the_bill_is_that_of_every_node_one_by_one(prod: PlatformPlan) -> None:
-    """Brute force, from the catalogue's prices and the settings, without the bill's own lines."""
-    whole, prices = settings_of("prod"), catalogue().prices
+    """Brute force, from the catalog's prices and the settings, without the bill's own lines."""
+    whole, prices = settings_of("prod"), catalog().prices
     high = 0.0
     for region in whole["regions"]:
         place = region["cluster"].get("aws_region")
@@ -222,8 +221,8 @@ def test_a_service_without_a_price_is_refused() -> None:
     region["cluster"] |= {"aws_region": "eu-west-1", "zones": ["eu-west-1a", "eu-west-1b"]}
     region["storage"]["objects"]["region"] = "eu-west-1"
     text = refusal(whole)
-    assert "[plan-cost] us-east-1/nat_gateway: the catalogue has no price" in text
-    assert "[plan-cost] us-east-1/gpu-h100-pool: the catalogue has no price for this type" in text
+    assert "[plan-cost] us-east-1/nat_gateway: the catalog has no price" in text
+    assert "[plan-cost] us-east-1/gpu-h100-pool: the catalog has no price for this type" in text
 
 
 def test_a_machine_without_a_list_price_is_told() -> None:

@@ -16,7 +16,7 @@ from models.core.problems import ProblemsError
 from models.plan.plan import PlannedRegion
 from models.plan.resolve.stack import resolve
 from models.settings.settings import parse
-from tests.helpers.plans.dev import ROOT, TODAY, catalogue
+from tests.helpers.plans.dev import ROOT, TODAY, catalog
 
 pytestmark = pytest.mark.pure
 
@@ -70,7 +70,7 @@ def rounded(value: Any) -> Any:
 def answer(settings: Settings) -> tuple[Any, ...]:
     """Return what `resolve` decides, or what it refuses, without places."""
     try:
-        plan = resolve(parse(json.dumps(settings)), catalogue(), TODAY)
+        plan = resolve(parse(json.dumps(settings)), catalog(), TODAY)
     except ProblemsError as error:
         return ("refused", sorted(placeless(str(problem)) for problem in error.problems))
     notices = sorted(placeless(f"{each.path}: {each.message}") for each in plan.notices)
@@ -95,7 +95,7 @@ def test_only_the_first_pool_without_gpus_is_first_by_its_place(first: str) -> N
     pools = settings["regions"][0]["pools"]
     pools.append({**pools[-1], "name": "build-pool"})
     settings["regions"][0]["pools"] = sorted(pools, key=lambda each: each["name"] != first)
-    plan = resolve(parse(json.dumps(settings)), catalogue(), TODAY)
+    plan = resolve(parse(json.dumps(settings)), catalog(), TODAY)
     assert plan.regions[0].seed_pool.pool.name == first
 
 

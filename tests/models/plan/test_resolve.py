@@ -12,7 +12,7 @@ from models.core.problems import ProblemsError
 from models.plan.plan import PlannedModel
 from models.plan.resolve.stack import resolve
 from models.settings.settings import parse
-from tests.helpers.plans.dev import TODAY, catalogue, dev_plan, dev_settings
+from tests.helpers.plans.dev import TODAY, catalog, dev_plan, dev_settings
 
 pytestmark = pytest.mark.pure
 
@@ -24,7 +24,7 @@ def refusal(change: Callable[[Settings], None], today: datetime.date = TODAY) ->
     settings = dev_settings()
     change(settings)
     with pytest.raises(ProblemsError) as caught:
-        resolve(parse(json.dumps(settings)), catalogue(), today)
+        resolve(parse(json.dumps(settings)), catalog(), today)
     return str(caught.value)
 
 
@@ -118,7 +118,7 @@ def test_a_pool_without_gpus_is_refused() -> None:
 
 
 def test_staged_and_unresolved_models_do_not_serve_in_prod() -> None:
-    staged = next(m.entry for m in catalogue().models.values() if m.entry.status == "STAGED")
+    staged = next(m.entry for m in catalog().models.values() if m.entry.status == "STAGED")
     text = refusal(in_prod(placed(staged.name, "gpu-l4-pool")))
     assert "[plan-status]" in text
     assert "staged models do not serve in prod" in text
@@ -204,20 +204,20 @@ def test_an_expired_exception_excuses_nothing_and_is_refused_itself() -> None:
 
 def test_a_name_too_long_for_a_pods_label_is_refused() -> None:
     """A StatefulSet's pods carry its name and a revision hash in one label of 63 characters."""
-    known = catalogue().models["qwen3-8b"]
+    known = catalog().models["qwen3-8b"]
     name = "a" * 53
     entry = known.entry.model_copy(update={"name": name})
-    grown = {**catalogue().models, name: dataclasses.replace(known, entry=entry)}
+    grown = {**catalog().models, name: dataclasses.replace(known, entry=entry)}
     settings = dev_settings()
     placed(name, "gpu-l4-pool")(settings)
     with pytest.raises(ProblemsError, match=r"\[plan-names\] local/a+: the name is longer than 52"):
-        resolve(parse(json.dumps(settings)), dataclasses.replace(catalogue(), models=grown), TODAY)
+        resolve(parse(json.dumps(settings)), dataclasses.replace(catalog(), models=grown), TODAY)
 
 
 def test_every_live_model_on_every_card_either_fits_or_says_why() -> None:
     """No crash, no silent pass: a verdict or a problem for each combination."""
     fits = 0
-    for name in catalogue().models:
+    for name in catalog().models:
         for pool in ("gpu-edge-pool", "gpu-l4-pool"):
             try:
                 model = only_model(placed(name, pool))

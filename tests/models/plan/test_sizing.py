@@ -6,7 +6,7 @@ import pytest
 
 from models.plan.proofs import Demand, Supply, capacity_problems, unplaced
 from models.plan.sizing import Shape, pod_resources, pods_per_node, startup_seconds, volume_gib
-from tests.helpers.plans.dev import catalogue, dev_plan
+from tests.helpers.plans.dev import catalog, dev_plan
 
 pytestmark = pytest.mark.pure
 
@@ -77,7 +77,7 @@ def test_a_replica_may_read_at_half_the_bandwidth_before_it_answers(
 ) -> None:
     """Replicas that start together share the volume; a probe that kills them starts a loop."""
     contract = (
-        catalogue()
+        catalog()
         .engines["0.33.0"]
         .model_copy(update={"load_gib_per_sec": per_second, "startup_overhead_sec": 120})
     )
@@ -98,7 +98,7 @@ def waits(replicas: int, most: int | None) -> tuple[int, int, int]:
 
 def test_a_rollout_waits_for_one_replica_after_the_other() -> None:
     """A StatefulSet starts the next pod when the one before is ready; five minutes go before."""
-    contract = catalogue().engines["0.33.0"]
+    contract = catalog().engines["0.33.0"]
     weights, startup, rollout = waits(3, None)
     plain = 2 * weights / 2**30 / contract.load_gib_per_sec + contract.startup_overhead_sec
     assert startup - 10 < plain <= startup

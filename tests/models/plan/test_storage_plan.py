@@ -87,7 +87,7 @@ def test_volumes_lie_on_the_first_pool_without_gpus_that_stays() -> None:
     assert storage_index([gpu]) is None
 
 
-def test_only_the_nodes_that_carry_volumes_are_labelled() -> None:
+def test_only_the_nodes_that_carry_volumes_are_labeled() -> None:
     """A node with the label gets a disk of Longhorn's: on a GPU node it would serve everybody."""
 
     def change(settings: Settings, storage: Settings) -> None:

@@ -13,7 +13,7 @@ from models.plan.plan import PlannedModel
 from models.plan.resolve.stack import resolve
 from models.serving.fit import Where, memory_problems, memory_remarks
 from models.settings.settings import parse
-from tests.helpers.plans.dev import TODAY, catalogue, dev_plan, dev_settings
+from tests.helpers.plans.dev import TODAY, catalog, dev_plan, dev_settings
 
 pytestmark = pytest.mark.pure
 
@@ -134,7 +134,7 @@ def test_a_plan_asks_for_the_bound_and_an_exception_excuses_it() -> None:
     settings = dev_settings()
     llama(length_of((low + high) / 2, known))(settings)
     with pytest.raises(ProblemsError, match=r"\[plan-margin\] local/qwen3-8b"):
-        resolve(parse(json.dumps(settings)), catalogue(), TODAY)
+        resolve(parse(json.dumps(settings)), catalog(), TODAY)
     assert planned(llama(length_of(0.9 * low, known))).budget.is_within_bound
     settings["exceptions"] = [
         {
@@ -145,6 +145,6 @@ def test_a_plan_asks_for_the_bound_and_an_exception_excuses_it() -> None:
             "expires": "2026-12-31",
         }
     ]
-    plan = resolve(parse(json.dumps(settings)), catalogue(), TODAY)
+    plan = resolve(parse(json.dumps(settings)), catalog(), TODAY)
     assert any("excused: " in notice.message for notice in plan.notices)
     assert not plan.regions[0].models[0].budget.is_within_bound

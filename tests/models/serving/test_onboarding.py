@@ -1,23 +1,23 @@
-"""Drafts of catalogue entries: what is known, what stays open, where the model fits."""
+"""Drafts of catalog entries: what is known, what stays open, where the model fits."""
 
 from typing import Any
 
 import pytest
 
 from models.core.names import WORKLOAD_NAME_MAX
-from models.facts.catalogue import Status, WeightFormat
+from models.facts.catalog import Status, WeightFormat
 from models.memory import Verdict
 from models.serving.onboarding import (
     Known,
     bounded,
     card_fits,
-    catalogue_name,
+    catalog_name,
     draft,
-    licence_of,
+    license_of,
     newest_engine,
     snapshot_of,
 )
-from tests.helpers.plans.dev import catalogue
+from tests.helpers.plans.dev import catalog
 
 pytestmark = pytest.mark.pure
 
@@ -25,8 +25,8 @@ SHA = "b25037543e9394b818fdfca67ab2a00ecc7dd641"
 
 
 def config(name: str) -> dict[str, Any]:
-    """Return a catalogue model's configuration."""
-    return dict(catalogue().models[name].config)
+    """Return a catalog model's configuration."""
+    return dict(catalog().models[name].config)
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ def config(name: str) -> dict[str, Any]:
 )
 def test_a_name_becomes_a_label_that_a_pod_can_carry(text: str, name: str) -> None:
     """An entry whose name the loader or a StatefulSet refuses would be no draft."""
-    assert catalogue_name(text) == name
-    assert catalogue_name(name) == name, "a good name stays"
+    assert catalog_name(text) == name
+    assert catalog_name(name) == name, "a good name stays"
 
 
-def test_the_catalogues_own_names_follow_from_their_repositories() -> None:
+def test_the_catalogs_own_names_follow_from_their_repositories() -> None:
     """Nine of ten do: the others were shortened by hand."""
-    models = catalogue().models.values()
-    same = [m for m in models if catalogue_name(m.entry.repository) == m.entry.name]
+    models = catalog().models.values()
+    same = [m for m in models if catalog_name(m.entry.repository) == m.entry.name]
     assert len(same) >= len(models) // 2
 
 
@@ -58,11 +58,11 @@ def test_a_hubs_cache_tells_repository_and_commit() -> None:
     assert snapshot_of(("a", "b", "c")) == ("unresolved", "unresolved")
 
 
-def test_a_licence_is_taken_from_the_card_or_the_tags_never_made_up() -> None:
-    assert licence_of({"license": "apache-2.0"}) == "apache-2.0"
-    assert licence_of({"license": "other", "license_name": "llama3.1"}) == "llama3.1"
-    assert licence_of({}, ["text-generation", "license:mit"]) == "mit"
-    assert licence_of({"license": ["a"]}, ["license:other"]) == "unresolved"
+def test_a_license_is_taken_from_the_card_or_the_tags_never_made_up() -> None:
+    assert license_of({"license": "apache-2.0"}) == "apache-2.0"
+    assert license_of({"license": "other", "license_name": "llama3.1"}) == "llama3.1"
+    assert license_of({}, ["text-generation", "license:mit"]) == "mit"
+    assert license_of({"license": ["a"]}, ["license:other"]) == "unresolved"
 
 
 def test_a_draft_is_staged_and_counts_the_weights_at_the_top_only() -> None:
@@ -70,7 +70,7 @@ def test_a_draft_is_staged_and_counts_the_weights_at_the_top_only() -> None:
     known = Known(
         repository="openai/gpt-oss-20b",
         revision=SHA,
-        licence="apache-2.0",
+        license="apache-2.0",
         files={"a.safetensors": 5, "b.safetensors": 7, "original/c.safetensors": 99, "x.json": 1},
         source="the hub",
     )
@@ -86,7 +86,7 @@ def test_what_is_not_known_is_unresolved_and_said() -> None:
     assert [each.split(":")[0] for each in found.open] == [
         "repository",
         "revision",
-        "licence",
+        "license",
         "weight_bytes",
     ]
 
@@ -98,14 +98,14 @@ def test_a_configuration_that_is_not_understood_says_what() -> None:
     assert "'quantum_llm'" in found.problems[0]
 
 
-def test_a_format_that_the_catalogue_lacks_is_a_problem() -> None:
+def test_a_format_that_the_catalog_lacks_is_a_problem() -> None:
     found = draft("m", config("qwen3-8b"), Known(source="x"), engine="0.33.0", asked_format="int8")
-    assert "the catalogue has no such format" in found.problems[0]
+    assert "the catalog has no such format" in found.problems[0]
 
 
-def test_a_bound_on_memory_lowers_the_utilisation() -> None:
+def test_a_bound_on_memory_lowers_the_utilization() -> None:
     """8 GiB of an A2000 are 0.68 of it; more than the profile's share is never taken."""
-    a2000 = catalogue().accelerators["a2000-12gb"]
+    a2000 = catalog().accelerators["a2000-12gb"]
     assert bounded(a2000, 8).gpu_memory_utilization == 0.68
     assert bounded(a2000, 80).gpu_memory_utilization == 0.9
 
@@ -113,8 +113,8 @@ def test_a_bound_on_memory_lowers_the_utilisation() -> None:
 def test_cards_say_whether_the_model_fits_and_over_how_many() -> None:
     found = draft("m", config("qwen3-8b"), Known(source="x"), engine="0.33.0")
     assert found.subject is not None
-    cards = [catalogue().accelerators[name] for name in ("a2000-12gb", "l4", "v100-16gb")]
-    fits = card_fits(found.subject, cards, catalogue().engines["0.33.0"])
+    cards = [catalog().accelerators[name] for name in ("a2000-12gb", "l4", "v100-16gb")]
+    fits = card_fits(found.subject, cards, catalog().engines["0.33.0"])
     assert [fit.verdict for fit in fits[:2]] == [Verdict.FITS, Verdict.FITS]
     assert fits[0].gpus > 1, "15.3 GiB of weights do not go onto one card of 11.6 GiB"
     assert fits[1].gpus == 1
@@ -124,4 +124,4 @@ def test_cards_say_whether_the_model_fits_and_over_how_many() -> None:
 
 def test_releases_compare_as_numbers() -> None:
     """0.9.2 is older than 0.33.0, whatever their letters say."""
-    assert newest_engine(catalogue().engines) == "0.33.0"
+    assert newest_engine(catalog().engines) == "0.33.0"

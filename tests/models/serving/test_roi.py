@@ -138,7 +138,7 @@ def test_tokens_held_and_the_rate_of_loading_follow_from_the_cache_entry() -> No
     assert found.load_gib_per_sec == pytest.approx(20000 * 0.6 * 131072 / 2**30)
 
 
-def test_assumed_prices_are_the_catalogues() -> None:
+def test_assumed_prices_are_the_catalogs() -> None:
     """A price without a source would be made up."""
     rows = yaml.safe_load((ROOT / "catalog" / "prices.yaml").read_text())["prices"]
     usd = {(row["item"], row["region"]): row["usd"] for row in rows}

@@ -18,7 +18,7 @@ from models.engine.arguments import (
     problems_of,
 )
 from models.facts.accelerators import Accelerator
-from models.facts.catalogue import CatalogueModel
+from models.facts.catalog import CatalogModel
 from models.facts.contract import EngineContract
 from models.memory import Verdict
 from models.memory.terms.pages import base_block
@@ -28,13 +28,13 @@ from models.serving.formats import FORMATS, find_format, merged_config, under_fo
 from models.serving.reasons import Reasons, Wanted
 from models.serving.selection import Selection, Subject, select, smallest
 from models.serving.splits import legal_tensor_parallel, node_gpus
-from tests.helpers.plans.dev import catalogue
+from tests.helpers.plans.dev import catalog
 
 pytestmark = pytest.mark.pure
 
 FACTS: Final = Path(__file__).resolve().parents[4] / "shared" / "facts"
 TOLD: Final = [f for f in FORMATS if f not in ("bf16", "fp16", "gguf", "bitsandbytes")]
-MODELS: Final = sorted(catalogue().models)
+MODELS: Final = sorted(catalog().models)
 LATENT: Final = {CacheKind.MLA, CacheKind.MLA_SLIDING}
 
 
@@ -82,29 +82,29 @@ def engine_parser() -> EngineParser:
 
 @cache
 def shapes(name: str) -> Architecture:
-    """Return a catalogue model's architecture."""
-    return architecture(catalogue().models[name].config)
+    """Return a catalog model's architecture."""
+    return architecture(catalog().models[name].config)
 
 
 def contract() -> EngineContract:
     """Return the pinned release."""
-    return catalogue().engines["0.33.0"]
+    return catalog().engines["0.33.0"]
 
 
 def card(name: str) -> Accelerator:
-    """Return a card of the catalogue."""
-    return catalogue().accelerators[name]
+    """Return a card of the catalog."""
+    return catalog().accelerators[name]
 
 
 def subject(name: str, asked: str | None = None) -> Subject:
-    """Return a catalogue model as a subject, in a format where one is asked for."""
+    """Return a catalog model as a subject, in a format where one is asked for."""
     found, problems = find_format(shapes(name), (name,), asked)
     assert not problems
-    return Subject(entry=catalogue().models[name].entry, architecture=shapes(name), format=found)
+    return Subject(entry=catalog().models[name].entry, architecture=shapes(name), format=found)
 
 
 def chosen(
-    model: CatalogueModel,
+    model: CatalogModel,
     found: Architecture,
     environment: Environment,
     on: Accelerator,
@@ -171,8 +171,8 @@ def check(choice: Choice, wanted: Wanted) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_arguments_of_every_card_and_environment_pass_the_engines_parser(name: str) -> None:
     """A word that the parser does not take ends the container before it logs anything."""
-    model = catalogue().models[name]
-    for on in catalogue().accelerators.values():
+    model = catalog().models[name]
+    for on in catalog().accelerators.values():
         for environment in Environment:
             check(*chosen(model, shapes(name), environment, on))
 
@@ -182,8 +182,8 @@ def test_arguments_of_every_card_and_environment_pass_the_engines_parser(name: s
 def test_formats_that_the_engine_must_be_told_pass_too(name: str, form: str) -> None:
     """Every format on a model of every family whose configuration does not state it."""
     found = subject(name, form).format
-    model, stored = catalogue().models[name], under_format(shapes(name), found)
-    for on in catalogue().accelerators.values():
+    model, stored = catalog().models[name], under_format(shapes(name), found)
+    for on in catalog().accelerators.values():
         choice, wanted = chosen(model, stored, Environment.PROD, on, found.quantization)
         check(choice, wanted)
         assert choice.arguments.quantization == found.quantization is not None
@@ -200,7 +200,7 @@ def test_formats_that_the_pinned_engine_lost_are_refused(form: str) -> None:
 def test_overrides_carry_their_reasons() -> None:
     """Whoever reads the plan sees what was asked for and what was decided."""
     choice, wanted = chosen(
-        catalogue().models["qwen3-8b"],
+        catalog().models["qwen3-8b"],
         shapes("qwen3-8b"),
         Environment.PROD,
         card("h100-80gb"),
@@ -223,9 +223,9 @@ def test_a_block_size_that_keeps_the_best_kernels_away_is_a_warning() -> None:
     """FlashMLA takes blocks of 64 only: 16 would leave the slower kernels."""
     name = "deepseek-r1"
     on = card("h200-141gb")
-    plain, _ = chosen(catalogue().models[name], shapes(name), Environment.PROD, on)
+    plain, _ = chosen(catalog().models[name], shapes(name), Environment.PROD, on)
     assert plain.arguments.block_size is None
-    model = catalogue().models[name]
+    model = catalog().models[name]
     asked, _ = chosen(model, shapes(name), Environment.PROD, on, block_size=16)
     assert asked.arguments.block_size == 16
     assert any("take blocks of 64" in notice.message for notice in asked.notices)
@@ -233,8 +233,8 @@ def test_a_block_size_that_keeps_the_best_kernels_away_is_a_warning() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_format_is_read_from_the_configuration(name: str) -> None:
-    """The catalogue's own word agrees with what is detected."""
-    assert subject(name).format.format == catalogue().models[name].entry.format.value
+    """The catalog's own word agrees with what is detected."""
+    assert subject(name).format.format == catalog().models[name].entry.format.value
 
 
 def test_the_names_of_files_count_where_the_configuration_is_silent() -> None:
@@ -243,9 +243,9 @@ def test_the_names_of_files_count_where_the_configuration_is_silent() -> None:
     assert "quant_config.json" in found.warnings[0]
 
 
-def test_quantisation_beside_the_configuration_is_merged_into_it() -> None:
+def test_quantization_beside_the_configuration_is_merged_into_it() -> None:
     """Older tools wrote quant_config.json; ModelOpt nests it one level down."""
-    config = dict(catalogue().models["qwen3-8b"].config)
+    config = dict(catalog().models["qwen3-8b"].config)
     awq = merged_config(config, {"quant_config.json": {"w_bit": 4, "q_group_size": 128}})
     found, _ = find_format(architecture(awq), (), None)
     assert (found.format, found.quantization) == ("awq", None)
@@ -255,7 +255,7 @@ def test_quantisation_beside_the_configuration_is_merged_into_it() -> None:
     }
     merged = merged_config(config, {"hf_quant_config.json": modelopt})
     assert find_format(architecture(merged), (), None)[0].format == "nvfp4"
-    stated = dict(catalogue().models["qwen25-7b-instruct-awq"].config)
+    stated = dict(catalog().models["qwen25-7b-instruct-awq"].config)
     assert merged_config(stated, {"quantize_config.json": {"bits": 8}}) == stated
 
 
@@ -289,12 +289,12 @@ def test_legal_sizes_follow_heads_groups_and_widths(
 
 def test_a_node_bounds_the_legal_sizes() -> None:
     """VLLM-19: what spans two nodes waits for ever."""
-    for on in catalogue().accelerators.values():
+    for on in catalog().accelerators.values():
         assert max(legal("qwen3-8b", on.name)) <= node_gpus(on)
 
 
 def selected(name: str, on: str, tensor: int | None = None, **overrides: Any) -> Selection:
-    """Return the selection of a catalogue model in prod."""
+    """Return the selection of a catalog model in prod."""
     asked = EngineOverrides(**overrides)
     return select(subject(name), Environment.PROD, card(on), contract(), asked, tensor)
 
@@ -325,7 +325,7 @@ def test_remedies_stay_within_a_node() -> None:
 
 
 def test_the_smallest_machine_that_holds_a_model_is_found() -> None:
-    cards = catalogue().accelerators.values()
+    cards = catalog().accelerators.values()
     found = smallest(subject("qwen3-8b"), Environment.PROD, cards, contract())
     assert (found.gpu, found.gpus, found.good) == ("a10g", 1, True)
     large = smallest(subject("deepseek-r1"), Environment.PROD, cards, contract())
@@ -363,6 +363,6 @@ def test_every_argument_of_a_selection_is_explained() -> None:
 def test_the_backend_is_left_to_the_engine_from_ampere_on() -> None:
     """8.0 itself has the default kernels."""
     _, wanted = chosen(
-        catalogue().models["qwen3-8b"], shapes("qwen3-8b"), Environment.DEV, card("a100-40gb")
+        catalog().models["qwen3-8b"], shapes("qwen3-8b"), Environment.DEV, card("a100-40gb")
     )
     assert attention_backend(wanted, Reasons(wanted)) is None

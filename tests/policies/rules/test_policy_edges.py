@@ -262,7 +262,7 @@ EDGES: list[tuple[str, dict[str, Any], bool]] = [
 def test_a_rule_changes_its_mind_at_the_edge(
     rule: str, changes: dict[str, Any], refused: bool
 ) -> None:
-    """A neighbour of what is refused is let through, and the other way round."""
+    """A neighbor of what is refused is let through, and the other way round."""
     stack = lab.compliant()
     for path, value in changes.items():
         stack = lab.broken(path, value, stack)
@@ -367,7 +367,7 @@ def test_a_component_whose_objects_are_seen_is_let_through(parent: str, refused:
 @pytest.mark.parametrize(
     ("words", "image", "told"),
     [
-        # Older than the catalogue knows: what was removed or never was may have been there.
+        # Older than the catalog knows: what was removed or never was may have been there.
         (["m", "--kv-cache-dtype=fp9"], "v0.8.5", ["warning"]),
         (["m", "--kv-cache-dtype=fp9"], "v0.33.0", ["error"]),
         (["m", "--swap-space=4"], "v0.8.5", []),

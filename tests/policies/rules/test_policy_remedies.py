@@ -23,7 +23,7 @@ STEPS = (
     (r"raise (gpu_memory_utilization) to ([\d.]+)", "--{0}={1}"),
     (r"set enforce_eager", "--enforce-eager"),
     (r"keep the KV cache in FP8", "--kv-cache-dtype=fp8"),
-    (r"quantise the weights to FP8", "--quantization=fp8"),
+    (r"quantize the weights to FP8", "--quantization=fp8"),
     (r"spread each replica over (\d+) GPUs", "--tensor-parallel-size={0}"),
 )
 """What the remedies of the memory model say, and the argument that it is."""

@@ -1,4 +1,4 @@
-"""Field cases with more than one side: what is refused, and the neighbour that is not."""
+"""Field cases with more than one side: what is refused, and the neighbor that is not."""
 
 from dataclasses import replace
 from typing import Any

@@ -29,7 +29,7 @@ def test_the_sentinels_are_those_of_the_sdk() -> None:
 
 
 def test_unknown_fields_of_a_proxy_become_sentinels_one_by_one() -> None:
-    """The SDK raises at each; the known neighbours must stay readable."""
+    """The SDK raises at each; the known neighbors must stay readable."""
     props: dict[str, Any] = {"a": [1, SENTINELS[0], {"b": SENTINELS[2]}], "c": "known"}
     assert plain(proxy.unknown_checking_proxy(props)) == {
         "a": [1, Unknown("a[1]"), {"b": Unknown("a[2].b")}],

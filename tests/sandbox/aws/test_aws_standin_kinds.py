@@ -17,7 +17,7 @@ from sandbox.aws.core.values import is_empty
 from sandbox.aws.kinds import CLASSES, KINDS
 from sandbox.aws.lifecycle import inventory
 from sandbox.aws.plugin.checks import DEFAULTS
-from sandbox.aws.plugin.work import Catalogue, Work
+from sandbox.aws.plugin.work import Catalog, Work
 from sandbox.aws.schema.cache import load
 from sandbox.aws.schema.types import Shape
 from tests.helpers.sandbox.aws_examples import EXAMPLES, ZONE_NAME, Made, World
@@ -41,8 +41,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Aws, Plan
 @pytest.fixture(scope="module")
 def work(place: tuple[Aws, Planes]) -> Work:
     """Return a configured provider."""
-    catalogue = Catalogue(kinds=KINDS, schemas=load(CLASSES))
-    return Work(catalogue=catalogue, aws=place[0], default_tags=DEFAULT_TAGS, repeats=None)
+    catalog = Catalog(kinds=KINDS, schemas=load(CLASSES))
+    return Work(catalog=catalog, aws=place[0], default_tags=DEFAULT_TAGS, repeats=None)
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def values(value: Any, shape: Shape, path: str = "") -> Iterator[tuple[str, Any]
 
 def accepted(work: Work, kind: Kind) -> set[str]:
     """Return every value of the SDK's that may be given to a type, but for the common ones."""
-    inputs = work.catalogue.schemas[kind.type].inputs
+    inputs = work.catalog.schemas[kind.type].inputs
     known = {path for path, _ in values(_one_of_each(inputs), inputs)}
     return {path for path in known if kind.rules.accepts(path)} - {"region", "tags"}
 
@@ -111,7 +111,7 @@ def test_every_value_that_is_accepted_is_tried(
     kind: Kind, work: Work, made: Mapping[str, Made]
 ) -> None:
     """What no example gives could be ignored, and nobody would see it."""
-    inputs = work.catalogue.schemas[kind.type].inputs
+    inputs = work.catalog.schemas[kind.type].inputs
     given = {
         path
         for each in of(kind, made)
@@ -129,7 +129,7 @@ def test_every_value_that_is_accepted_is_read_back_or_accounted_for(
 
     What is not read back stands in the type's rules with what it does, or why it does nothing.
     """
-    schema, rules = work.catalogue.schemas[kind.type], kind.rules
+    schema, rules = work.catalog.schemas[kind.type], kind.rules
     differing: set[str] = set()
     for each in of(kind, made):
         read = work.read(kind.type, each.identity, {}, each.outputs)

@@ -99,7 +99,7 @@ def test_a_purge_speaks_of_existing_clusters_only(capsys: pytest.CaptureFixture[
         {},
     ],
 )
-def test_provider_settings_that_cannot_be_honoured_are_refused(given: dict[str, Any]) -> None:
+def test_provider_settings_that_cannot_be_honored_are_refused(given: dict[str, Any]) -> None:
     assert config.problems(given)
 
 

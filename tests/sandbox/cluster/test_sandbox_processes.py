@@ -1,4 +1,4 @@
-"""Only processes that we started are ever signalled."""
+"""Only processes that we started are ever signaled."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ def supervisor(tmp_path: Path) -> Generator[Supervisor]:
         made.stop(["sleep"], 5.0)
 
 
-def test_a_started_process_is_recognised_and_ended(supervisor: Supervisor) -> None:
+def test_a_started_process_is_recognized_and_ended(supervisor: Supervisor) -> None:
     """The everyday case."""
     supervisor.spawn(SLEEP)
     process = supervisor.running("sleep")

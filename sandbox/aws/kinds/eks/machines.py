@@ -37,17 +37,17 @@ class Machines:
     taints: tuple[Mapping[str, Any], ...]
 
 
-_catalogue = cache(load)
+_catalog = cache(load)
 
 
 def instance_types() -> Mapping[str, InstanceType]:
-    """Return the machines of the catalogue by name."""
-    return _catalogue().instance_types
+    """Return the machines of the catalog by name."""
+    return _catalog().instance_types
 
 
 @cache
 def _cards() -> Mapping[str, Accelerator]:
-    cards = _catalogue().accelerators.values()
+    cards = _catalog().accelerators.values()
     return {machine.name: card for card in cards for machine in card.instance_types}
 
 

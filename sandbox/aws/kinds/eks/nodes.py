@@ -58,7 +58,7 @@ def _kinds(inputs: Props) -> Iterator[Problem]:
         if each not in (UNKNOWN, *known):
             yield Problem(
                 path=f"instanceTypes[{index}]",
-                message="the catalogue has no such machine",
+                message="the catalog has no such machine",
                 value=shown(each),
                 allowed=", ".join(sorted(known)),
                 mend="add it to catalog/accelerators.yaml or catalog/instances.yaml",

@@ -278,7 +278,7 @@ def test_actions_without_resources_may_stand_on_all() -> None:
     assert found(granting(statement(["ec2:DescribeInstances", "sts:GetCallerIdentity"], "*"))) == ()
 
 
-def test_a_stranger_may_come_in_by_organisation_only() -> None:
+def test_a_stranger_may_come_in_by_organization_only() -> None:
     """A wildcard beside a condition on the caller; `*` as its value is none."""
     row = statement("kms:Decrypt", "*", Principal="*")
     row["Condition"] = {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}

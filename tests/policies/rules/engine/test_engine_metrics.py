@@ -73,7 +73,7 @@ def test_series_of_others_are_accepted(query: str) -> None:
     ],
 )
 def test_the_engine_beside_it_decides(version: str, query: str, fine: bool) -> None:
-    """The catalogue of metrics is keyed by the image."""
+    """The catalog of metrics is keyed by the image."""
     beside = engine(["m"], image=f"vllm/vllm-openai:{version}")
     assert (errors(RULE, beside, alert(query)) == []) is fine
 

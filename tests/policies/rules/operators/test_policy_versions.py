@@ -68,8 +68,8 @@ def test_without_a_release_what_the_pinned_one_refuses_is_unknown() -> None:
     assert severities(other, SERVED) == []
 
 
-def test_a_pulumi_program_is_held_against_the_catalogue() -> None:
-    """The pack previews what the catalogue's charts serve."""
+def test_a_pulumi_program_is_held_against_the_catalog() -> None:
+    """The pack previews what the catalog's charts serve."""
     found = object_findings(of_body(secret("v1beta1")), Context(pulumi=True))
     assert [each.severity for each in found if each.rule == SERVED] == [Severity.ERROR]
 

@@ -109,7 +109,7 @@ def test_a_toleration_in_one_form_only_is_refused(path: str, value: Any, says: s
 
 
 def test_without_gpu_pools_nothing_needs_tolerating() -> None:
-    """LH-01, the neighbour: a region of CPU nodes."""
+    """LH-01, the neighbor: a region of CPU nodes."""
     assert about(TAINTS, release("longhorn", {}), replace(CONTEXT, pools={})) == []
     assert about(TAINTS, release("longhorn", {}), WITH_GPUS)
 

@@ -1,4 +1,4 @@
-"""A checkpoint's quantisation: from `quantization_config` to storage schemes and exceptions.
+"""A checkpoint's quantization: from `quantization_config` to storage schemes and exceptions.
 
 Formats: fp8 (with and without blocks), compressed-tensors, AWQ, GPTQ, ModelOpt (FP8, NVFP4, mixed),
 MXFP4, bitsandbytes, GGUF. What is not known here is a problem that names the value.
@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from models.architecture.config.fields import Fields, is_mapping
 from models.architecture.config.patterns import names_of
-from models.architecture.types import Quantisation, Rule, Scheme, SchemeKind
+from models.architecture.types import Quantization, Rule, Scheme, SchemeKind
 
 FP8_TENSOR: Final = Scheme(kind=SchemeKind.FP8_TENSOR, bits=8)
 FP8_CHANNEL: Final = Scheme(kind=SchemeKind.FP8_CHANNEL, bits=8)
@@ -72,8 +72,8 @@ def named_scheme(name: str, *, group: int = 128) -> Scheme | None:
     return None
 
 
-def quantisation(fields: Fields) -> Quantisation | None:
-    """Return how the checkpoint is quantised, or None for a 16-bit one."""
+def quantization(fields: Fields) -> Quantization | None:
+    """Return how the checkpoint is quantized, or None for a 16-bit one."""
     section = fields.section("quantization_config") or fields.section("compression_config")
     if not section:
         return None
@@ -90,7 +90,7 @@ def quantisation(fields: Fields) -> Quantisation | None:
     return found
 
 
-def _parse(method: str, fields: Fields) -> Quantisation | None:
+def _parse(method: str, fields: Fields) -> Quantization | None:
     plain = method.lower().replace("-", "_")
     parsers = {
         "fp8": _fp8,
@@ -128,7 +128,7 @@ def _modelopt_cache(fields: Fields) -> str | None:
     return {"fp8": "fp8_e4m3", "nvfp4": "nvfp4"}.get(text)
 
 
-def _fp8(fields: Fields, method: str) -> Quantisation:
+def _fp8(fields: Fields, method: str) -> Quantization:
     block = fields.numbers("weight_block_size")
     scheme = FP8_TENSOR
     if block is not None:
@@ -139,7 +139,7 @@ def _fp8(fields: Fields, method: str) -> Quantisation:
     experts = fields.text("moe_quant_algo")
     if experts is not None and experts not in _MODELOPT:
         fields.wrong("moe_quant_algo", experts, ", ".join(sorted(_MODELOPT)))
-    return Quantisation(
+    return Quantization(
         method=method,
         scheme=scheme,
         ignored=fields.texts("ignored_layers", "modules_to_not_convert") or (),
@@ -147,33 +147,33 @@ def _fp8(fields: Fields, method: str) -> Quantisation:
     )
 
 
-def _fbgemm(fields: Fields, method: str) -> Quantisation:
-    return Quantisation(method=method, scheme=FP8_CHANNEL, ignored=_ignored(fields))
+def _fbgemm(fields: Fields, method: str) -> Quantization:
+    return Quantization(method=method, scheme=FP8_CHANNEL, ignored=_ignored(fields))
 
 
-def _mxfp4(fields: Fields, method: str) -> Quantisation:
-    return Quantisation(method=method, scheme=MXFP4, ignored=_ignored(fields), experts_only=True)
+def _mxfp4(fields: Fields, method: str) -> Quantization:
+    return Quantization(method=method, scheme=MXFP4, ignored=_ignored(fields), experts_only=True)
 
 
-def _bitsandbytes(fields: Fields, method: str) -> Quantisation:
+def _bitsandbytes(fields: Fields, method: str) -> Quantization:
     skipped = fields.texts("llm_int8_skip_modules") or ()
     scheme = INT8_CHANNEL if fields.flag("load_in_8bit") else BNB4
-    return Quantisation(method=method, scheme=scheme, ignored=skipped)
+    return Quantization(method=method, scheme=scheme, ignored=skipped)
 
 
-def _wna16(fields: Fields, method: str) -> Quantisation:
+def _wna16(fields: Fields, method: str) -> Quantization:
     bits = fields.size("bits", "w_bit", default=4)
     group = fields.raw("group_size", "q_group_size")
     size = 128 if group is None else group
     if isinstance(size, bool) or not isinstance(size, int) or size < -1 or bits not in (2, 3, 4, 8):
         fields.wrong("bits, group_size", [bits, size], "2, 3, 4 or 8 bits; a group or -1")
-        return Quantisation(method=method, scheme=NONE)
+        return Quantization(method=method, scheme=NONE)
     zero_points = method.lower() == "awq" or not fields.flag("sym", default=True)
     scheme = Scheme(kind=SchemeKind.WNA16, bits=bits, group=max(0, size), zero_points=zero_points)
-    return Quantisation(method=method, scheme=scheme, ignored=_ignored(fields))
+    return Quantization(method=method, scheme=scheme, ignored=_ignored(fields))
 
 
-def _modelopt(fields: Fields, method: str) -> Quantisation:
+def _modelopt(fields: Fields, method: str) -> Quantization:
     algorithm = fields.text("quant_algo", default=None)
     kv_cache = _modelopt_cache(fields)
     if algorithm == "MIXED_PRECISION":
@@ -186,20 +186,20 @@ def _modelopt(fields: Fields, method: str) -> Quantisation:
         rules = tuple(
             Rule(patterns=tuple(names), scheme=scheme) for scheme, names in by_scheme.items()
         )
-        return Quantisation(
+        return Quantization(
             method=method,
             scheme=NONE,
             rules=rules,
             ignored=_ignored(fields),
             kv_cache_dtype=kv_cache,
-            quantises_head="lm_head" in layers,
+            quantizes_head="lm_head" in layers,
         )
     scheme = NONE if algorithm is None else _MODELOPT.get(algorithm)
     if scheme is None or algorithm is None:
         fields.wrong("quant_algo", algorithm, ", ".join(sorted(_MODELOPT)) + ", MIXED_PRECISION")
         scheme = NONE
     listed = fields.raw("ignore", "exclude_modules", "modules_to_not_convert") is not None
-    return Quantisation(
+    return Quantization(
         method=method,
         scheme=scheme,
         ignored=_ignored(fields),
@@ -217,7 +217,7 @@ def _modelopt_layer(fields: Fields, name: str, entry: JsonValue) -> Scheme:
     return scheme
 
 
-def _compressed(fields: Fields, method: str) -> Quantisation:
+def _compressed(fields: Fields, method: str) -> Quantization:
     cache = fields.section("kv_cache_scheme")
     groups = fields.section("config_groups")
     if not groups:
@@ -235,7 +235,7 @@ def _compressed(fields: Fields, method: str) -> Quantisation:
             general = scheme
         else:
             rules.append(Rule(patterns=tuple(str(each) for each in names), scheme=scheme))
-    return Quantisation(
+    return Quantization(
         method=method,
         scheme=general,
         rules=tuple(rules),
@@ -278,7 +278,7 @@ def _compressed_fp8(strategy: JsonValue, structure: JsonValue, group: int) -> Sc
     return FP8_TENSOR if strategy == "tensor" else FP8_CHANNEL
 
 
-def scheme_of(found: Quantisation | None, modules: tuple[str, ...], *, expert: bool) -> Scheme:
+def scheme_of(found: Quantization | None, modules: tuple[str, ...], *, expert: bool) -> Scheme:
     """Return how a linear weight merged from `modules` (full names) is stored.
 
     A merged weight is one scheme: the first module that a rule or an ignore entry names decides,

@@ -1,4 +1,4 @@
-"""What a checkpoint's name says of its quantisation, where its configuration was found by name.
+"""What a checkpoint's name says of its quantization, where its configuration was found by name.
 
 A name such as `DeepSeek-R1-AWQ` finds the configuration of the model that it was made from. What
 was made of it is stored otherwise: by the method that the case states, else by the one in the
@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from models.architecture import Architecture, Quantisation, SchemeKind
+from models.architecture import Architecture, Quantization, SchemeKind
 from models.architecture.config.name_words import words_of
-from models.architecture.config.quantisation import named_scheme
+from models.architecture.config.quantization import named_scheme
 from models.memory import Arguments
 
 _WORDS: Final[Mapping[str, str]] = {
@@ -54,7 +54,7 @@ class Stored:
     note: str | None = None
 
 
-def quantisation_in_name(name: str | None) -> str | None:
+def quantization_in_name(name: str | None) -> str | None:
     """Return the method that a checkpoint's name ends in or contains as a word, or None."""
     words = words_of(name or "")
     for word in words:
@@ -75,22 +75,22 @@ def _with_bits(method: str, words: Collection[str]) -> str:
 def stored_as_named(name: str | None, shape: Architecture, arguments: Arguments) -> Stored:
     """Return the architecture of a checkpoint whose configuration was found by its name.
 
-    Where the configuration's own quantisation is of another kind than the one named, the named one
+    Where the configuration's own quantization is of another kind than the one named, the named one
     replaces it; of the same kind it stays, since it knows more.
     """
     stated = arguments.quantization
     words = words_of(name or "")
-    method = _with_bits(stated, words) if stated else quantisation_in_name(name)
+    method = _with_bits(stated, words) if stated else quantization_in_name(name)
     if method is None:
         return Stored(shape=shape, arguments=arguments)
-    own, scheme = shape.quantisation, named_scheme(method)
+    own, scheme = shape.quantization, named_scheme(method)
     if own is not None and (scheme is None or _family(scheme.kind) in _families(own)):
         return Stored(shape=shape, arguments=arguments)
     named = arguments.model_copy(update={"quantization": method})
-    note = None if stated else f"quantisation: {method}, read from the model's name"
+    note = None if stated else f"quantization: {method}, read from the model's name"
     if own is not None:
-        shape = shape.model_copy(update={"quantisation": None})
-        note = f"quantisation: {method} as named, not the {own.method} of the model it is made from"
+        shape = shape.model_copy(update={"quantization": None})
+        note = f"quantization: {method} as named, not the {own.method} of the model it is made from"
     return Stored(shape=shape, arguments=named, note=note)
 
 
@@ -98,7 +98,7 @@ def _family(kind: SchemeKind) -> str:
     return _FAMILIES.get(kind, kind.value)
 
 
-def _families(found: Quantisation) -> frozenset[str]:
+def _families(found: Quantization) -> frozenset[str]:
     schemes = [found.scheme, *(rule.scheme for rule in found.rules)]
     if found.expert_scheme is not None:
         schemes.append(found.expert_scheme)

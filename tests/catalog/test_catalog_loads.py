@@ -1,4 +1,4 @@
-"""The catalogue as it is: complete, consistent, nothing without a source."""
+"""The catalog as it is: complete, consistent, nothing without a source."""
 
 import re
 from typing import Final
@@ -8,8 +8,8 @@ import pytest
 from catalog.loader import load, load_charts, program
 from models.architecture import architecture
 from models.core.problems import ProblemsError
-from models.facts.catalogue import Catalogue, Status, WeightFormat
-from tests.helpers.catalog.copies import CATALOGUE, SHARED, read_yaml
+from models.facts.catalog import Catalog, Status, WeightFormat
+from tests.helpers.catalog.copies import CATALOG, SHARED, read_yaml
 
 pytestmark = pytest.mark.pure
 
@@ -20,20 +20,20 @@ DIGEST: Final = re.compile(r"^(unresolved|sha256:[0-9a-f]{64})$")
 
 
 @pytest.fixture(scope="module")
-def catalogue() -> Catalogue:
-    """Return the real catalogue."""
+def catalog() -> Catalog:
+    """Return the real catalog."""
     return load()
 
 
-def test_the_revision_is_short_and_the_same_twice(catalogue: Catalogue) -> None:
-    assert re.fullmatch(r"[0-9a-f]{12}", catalogue.revision)
-    assert load().revision == catalogue.revision
+def test_the_revision_is_short_and_the_same_twice(catalog: Catalog) -> None:
+    assert re.fullmatch(r"[0-9a-f]{12}", catalog.revision)
+    assert load().revision == catalog.revision
 
 
-def test_every_format_and_family_has_a_model(catalogue: Catalogue) -> None:
-    formats = {model.entry.format for model in catalogue.models.values()}
+def test_every_format_and_family_has_a_model(catalog: Catalog) -> None:
+    formats = {model.entry.format for model in catalog.models.values()}
     assert formats >= set(WeightFormat) - {WeightFormat.FP16}
-    kinds = {str(model.config["model_type"]) for model in catalogue.models.values()}
+    kinds = {str(model.config["model_type"]) for model in catalog.models.values()}
     families = {
         "dense": "qwen3",
         "MoE": "qwen3_moe",
@@ -43,30 +43,30 @@ def test_every_format_and_family_has_a_model(catalogue: Catalogue) -> None:
         "hybrid": "qwen3_next",
     }
     assert kinds >= set(families.values())
-    assert len(catalogue.models) >= 12
+    assert len(catalog.models) >= 12
 
 
-def test_a_live_model_has_a_revision_a_licence_and_an_owner_that_is_a_role(
-    catalogue: Catalogue,
+def test_a_live_model_has_a_revision_a_license_and_an_owner_that_is_a_role(
+    catalog: Catalog,
 ) -> None:
     """LIVE may serve in prod: what it is must be known to the commit."""
-    for name, model in catalogue.models.items():
+    for name, model in catalog.models.items():
         entry = model.entry
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", entry.owner), f"{name}: a role, not a person"
         assert entry.notes, f"{name}: where its figures come from"
         if entry.status is Status.LIVE:
             assert entry.resolved, name
-            assert entry.licence != "unresolved", name
-            assert "research" not in entry.licence.lower(), name
+            assert entry.license != "unresolved", name
+            assert "research" not in entry.license.lower(), name
 
 
-def test_ten_models_may_serve_in_prod(catalogue: Catalogue) -> None:
-    live = [model for model in catalogue.models.values() if model.entry.status is Status.LIVE]
+def test_ten_models_may_serve_in_prod(catalog: Catalog) -> None:
+    live = [model for model in catalog.models.values() if model.entry.status is Status.LIVE]
     assert len(live) >= 10
 
 
-def test_revisions_are_those_of_the_shared_table(catalogue: Catalogue) -> None:
-    """A revision is never made up, and a quantised sibling does not inherit one.
+def test_revisions_are_those_of_the_shared_table(catalog: Catalog) -> None:
+    """A revision is never made up, and a quantized sibling does not inherit one.
 
     A model that the table lacks may have one of its own, where its notes say who read it where.
     """
@@ -75,7 +75,7 @@ def test_revisions_are_those_of_the_shared_table(catalogue: Catalogue) -> None:
         pytest.skip("the shared tables are not here")
     rows = [line.split("\t") for line in table.read_text().splitlines()[1:]]
     known = {row[0]: (row[1], row[4]) for row in rows}
-    for name, model in catalogue.models.items():
+    for name, model in catalog.models.items():
         if model.entry.repository not in known and model.entry.resolved:
             assert re.search(r"[Rr]evision[^.]*: \S+", model.entry.notes), f"{name}: its source"
             continue
@@ -85,23 +85,23 @@ def test_revisions_are_those_of_the_shared_table(catalogue: Catalogue) -> None:
         assert size in ("unresolved", str(model.entry.weight_bytes)), name
 
 
-def test_the_two_dev_models_fit_their_cards(catalogue: Catalogue) -> None:
+def test_the_two_dev_models_fit_their_cards(catalog: Catalog) -> None:
     """Weights as the engine goldens measured them, in 85 % of what CUDA reports."""
     for name, card, weights_gib in (
         ("qwen25-7b-instruct-awq", "a2000-12gb", 5.28),
         ("qwen3-8b", "l4", 15.27),
     ):
-        entry = catalogue.models[name].entry
+        entry = catalog.models[name].entry
         assert entry.status is Status.LIVE
-        budget_gib = 0.85 * catalogue.accelerators[card].memory_gib
+        budget_gib = 0.85 * catalog.accelerators[card].memory_gib
         assert budget_gib - weights_gib > 3.0, f"{name}: room for activations and KV on {card}"
 
 
 def test_a_config_has_the_parameters_that_the_checkpoint_has_bytes_for(
-    catalogue: Catalogue,
+    catalog: Catalog,
 ) -> None:
     """Config and bytes come from different sources: where they agree, both are this model's."""
-    for name, model in catalogue.models.items():
+    for name, model in catalog.models.items():
         parameters = sum(architecture(model.config).parameters().values())
         assert parameters > 100_000_000, name
         size = model.entry.weight_bytes
@@ -110,7 +110,7 @@ def test_a_config_has_the_parameters_that_the_checkpoint_has_bytes_for(
             assert 0.97 < 2 * parameters / size < 1.0005, name
 
 
-def test_names_that_people_nvml_and_clouds_write_resolve(catalogue: Catalogue) -> None:
+def test_names_that_people_nvml_and_clouds_write_resolve(catalog: Catalog) -> None:
     for text, name in {
         "NVIDIA H100 80GB HBM3": "h100-80gb",
         "H100 SXM": "h100-80gb",
@@ -124,51 +124,51 @@ def test_names_that_people_nvml_and_clouds_write_resolve(catalogue: Catalogue) -
         "B200": "b200-180gb",
         "V100": "v100-16gb",
     }.items():
-        found = catalogue.accelerator_of(text)
+        found = catalog.accelerator_of(text)
         assert found is not None, text
         assert found.name == name, text
-    assert catalogue.accelerator_of("NVIDIA RTX A2000") is None, "that is the card with 6 GB"
+    assert catalog.accelerator_of("NVIDIA RTX A2000") is None, "that is the card with 6 GB"
 
 
-def test_memory_is_what_cuda_reports(catalogue: Catalogue) -> None:
+def test_memory_is_what_cuda_reports(catalog: Catalog) -> None:
     """A data sheet's 80 GB would let models pass that do not start."""
     for text, printed_gib in {"h100-80gb": 80, "l4": 24, "a10g": 24, "t4": 16, "l40s": 48}.items():
-        assert catalogue.accelerators[text].memory_gib < printed_gib
-    for card in catalogue.accelerators.values():
+        assert catalog.accelerators[text].memory_gib < printed_gib
+    for card in catalog.accelerators.values():
         assert card.memory_source.strip(), card.name
 
 
-def test_every_digest_is_one_or_is_marked_unresolved(catalogue: Catalogue) -> None:
-    images = [*catalogue.images.values(), *(row.image for row in catalogue.engines.values())]
+def test_every_digest_is_one_or_is_marked_unresolved(catalog: Catalog) -> None:
+    images = [*catalog.images.values(), *(row.image for row in catalog.engines.values())]
     for image in images:
         assert DIGEST.match(image.digest), image.repository
         assert image.tag != "latest", image.repository
 
 
-def test_digests_are_those_of_the_shared_table(catalogue: Catalogue) -> None:
+def test_digests_are_those_of_the_shared_table(catalog: Catalog) -> None:
     table = SHARED / "data" / "tables" / "digests.tsv"
     if not table.exists():
         pytest.skip("the shared tables are not here")
     seen = {line.split("\t")[2] for line in table.read_text().splitlines()[1:]}
-    images = [*catalogue.images.values(), *(row.image for row in catalogue.engines.values())]
+    images = [*catalog.images.values(), *(row.image for row in catalog.engines.values())]
     for image in images:
         assert image.digest in seen, f"{image.repository}:{image.tag}"
 
 
-def test_every_price_has_a_source_and_a_date(catalogue: Catalogue) -> None:
-    file = read_yaml(CATALOGUE / "prices.yaml")
+def test_every_price_has_a_source_and_a_date(catalog: Catalog) -> None:
+    file = read_yaml(CATALOG / "prices.yaml")
     for row in file["prices"]:
         assert file["sources"][row["source"]].strip(), row
         assert row["date"].strip(), row
-    assert catalogue.prices[("p5.48xlarge", "us-east-1")] == 55.04
-    assert ("g6e.48xlarge", "eu-west-1") not in catalogue.prices, "not offered is no price"
-    assert ("p5e.48xlarge", "us-east-1") not in catalogue.prices, "unresolved is no price"
-    assert ("ebs_gp3_storage", "us-east-1") not in catalogue.prices, "not per hour"
+    assert catalog.prices[("p5.48xlarge", "us-east-1")] == 55.04
+    assert ("g6e.48xlarge", "eu-west-1") not in catalog.prices, "not offered is no price"
+    assert ("p5e.48xlarge", "us-east-1") not in catalog.prices, "unresolved is no price"
+    assert ("ebs_gp3_storage", "us-east-1") not in catalog.prices, "not per hour"
 
 
-def test_instance_types_with_a_price_are_known(catalogue: Catalogue) -> None:
-    machines = {item for item, _ in catalogue.prices if "." in item}
-    assert machines <= set(catalogue.instance_types)
+def test_instance_types_with_a_price_are_known(catalog: Catalog) -> None:
+    machines = {item for item, _ in catalog.prices if "." in item}
+    assert machines <= set(catalog.instance_types)
 
 
 def test_charts_say_what_was_not_tested_together() -> None:

@@ -1,4 +1,4 @@
-"""Every way that a file of the catalogue can be wrong is said, with file and key, all at once."""
+"""Every way that a file of the catalog can be wrong is said, with file and key, all at once."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.pure
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return a sound copy of the catalogue."""
+    """Return a sound copy of the catalog."""
     return copied(tmp_path)
 
 
@@ -34,13 +34,13 @@ def test_problems_of_all_files_are_told_at_once(root: Path) -> None:
     (root / "instances.yaml").write_text("instance_types: [")
     (root / "images.yaml").unlink()
     entry = read_yaml(root / "models" / "qwen3-8b.yaml")
-    write_yaml(root / "models" / "qwen3-8b.yaml", {**entry, "status": "READY", "colour": "red"})
+    write_yaml(root / "models" / "qwen3-8b.yaml", {**entry, "status": "READY", "color": "red"})
     text = "\n".join(map(str, problems_of(root)))
     assert "instances.yaml: not YAML" in text
     assert "images.yaml: the file is missing" in text
     assert "models/qwen3-8b.yaml: status" in text
     assert "allowed: 'LIVE', 'STAGED' or 'RETIRED'" in text
-    assert "models/qwen3-8b.yaml: colour" in text
+    assert "models/qwen3-8b.yaml: color" in text
 
 
 def test_a_name_that_is_not_its_files_is_refused(root: Path) -> None:

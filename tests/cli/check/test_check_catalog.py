@@ -1,11 +1,11 @@
-"""The catalogue's gate asks for the bound as the plan does, not for the estimate alone."""
+"""The catalog's gate asks for the bound as the plan does, not for the estimate alone."""
 
 from pathlib import Path
 
 import pytest
 
-from cli.commands import check_catalogue
-from cli.commands.check_catalogue import catalogue_findings, stack_gate
+from cli.commands import check_catalog
+from cli.commands.check_catalog import catalog_findings, stack_gate
 from models.memory import Budget, BudgetRequest, Verdict
 from tests.helpers.plans.dev import ROOT
 
@@ -22,7 +22,7 @@ def answered(low: float, monkeypatch: pytest.MonkeyPatch) -> None:
             verdict=Verdict.FITS, kv_cache_gib=4.0, kv_cache_gib_low=low, needed_kv_gib=2.0
         )
 
-    monkeypatch.setattr(check_catalogue, "budget", budget)
+    monkeypatch.setattr(check_catalog, "budget", budget)
 
 
 def said(path: Path) -> list[str]:
@@ -34,11 +34,11 @@ def test_a_model_that_fits_within_its_bound_is_held(monkeypatch: pytest.MonkeyPa
     answered(2.0, monkeypatch)
     # Only what cannot be split over the GPUs of a node is left.
     assert not any("within the bound" in message for message in said(DEV))
-    assert not [finding for finding, _ in catalogue_findings() if "no node" in finding.message]
+    assert not [finding for finding, _ in catalog_findings() if "no node" in finding.message]
 
 
 def test_a_model_that_fits_by_the_estimate_only_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """The gate would let pass what the plan then refuses by `plan-margin`."""
     answered(1.99, monkeypatch)
     assert any("within the bound it does not" in message for message in said(DEV))
-    assert any("no node" in finding.message for finding, _ in catalogue_findings())
+    assert any("no node" in finding.message for finding, _ in catalog_findings())

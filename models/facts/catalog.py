@@ -1,6 +1,6 @@
-"""A model in the catalogue, and the catalogue as a whole.
+"""A model in the catalog, and the catalog as a whole.
 
-The catalogue is data (`catalog/`); these are its types. What a model *is* (family, layers, weights)
+The catalog is data (`catalog/`); these are its types. What a model *is* (family, layers, weights)
 is derived from its own `config.json`, which the entry carries, by `models/architecture.py`.
 """
 
@@ -54,7 +54,7 @@ class ModelEntry(Model):
     repository: str
     revision: Revision
     format: WeightFormat
-    licence: str
+    license: str
     status: Status
     owner: str
     engine: str
@@ -68,7 +68,7 @@ class ModelEntry(Model):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CatalogueModel:
+class CatalogModel:
     """An entry with its `config.json` (the hub's file, parsed)."""
 
     entry: ModelEntry
@@ -76,11 +76,11 @@ class CatalogueModel:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Catalogue:
-    """Everything the catalogue holds, by name. `revision` is a hash of its files."""
+class Catalog:
+    """Everything the catalog holds, by name. `revision` is a hash of its files."""
 
     revision: str
-    models: Mapping[str, CatalogueModel]
+    models: Mapping[str, CatalogModel]
     accelerators: Mapping[str, Accelerator]
     instance_types: Mapping[str, InstanceType]
     engines: Mapping[str, EngineContract]
@@ -91,7 +91,7 @@ class Catalogue:
     goldens: Mapping[str, Goldens] = field(default_factory=dict[str, Goldens])
     """What releases' own code said, by release; a model's are read when they are asked for."""
 
-    def goldens_of(self, model: CatalogueModel, release: str) -> ModelGoldens | None:
+    def goldens_of(self, model: CatalogModel, release: str) -> ModelGoldens | None:
         """Return what a release said of a model's very configuration, or None."""
         held = self.goldens.get(release)
         return None if held is None else held.of(model.entry.name, model.config)

@@ -12,7 +12,7 @@ from catalog.loader import load
 
 pytestmark = pytest.mark.pure
 
-CATALOGUE: Final = load()
+CATALOG: Final = load()
 MIB_PER_GIB: Final = 1024
 
 
@@ -31,10 +31,10 @@ def ec2() -> dict[str, Any]:
     return described()
 
 
-@pytest.mark.parametrize("name", CATALOGUE.instance_types)
+@pytest.mark.parametrize("name", CATALOG.instance_types)
 def test_a_machine_is_as_ec2_describes_it(ec2: dict[str, Any], name: str) -> None:
     """A wrong vCPU or memory figure makes the scheduler's answer wrong."""
-    ours, theirs = CATALOGUE.instance_types[name], ec2[name]
+    ours, theirs = CATALOG.instance_types[name], ec2[name]
     assert ours.vcpus == theirs["VCpuInfo"]["DefaultVCpus"]
     assert ours.memory_gib == theirs["MemoryInfo"]["SizeInMiB"] / MIB_PER_GIB
     assert [ours.architecture] == theirs["ProcessorInfo"]["SupportedArchitectures"]
@@ -47,7 +47,7 @@ def test_a_machine_is_as_ec2_describes_it(ec2: dict[str, Any], name: str) -> Non
 
 
 def test_a_machine_stands_beside_the_card_that_it_carries(ec2: dict[str, Any]) -> None:
-    for card in CATALOGUE.accelerators.values():
+    for card in CATALOG.accelerators.values():
         for machine in card.instance_types:
             (gpu,) = ec2[machine.name]["GpuInfo"]["Gpus"]
             assert gpu["Name"].lower() == card.name.split("-")[0], machine.name
@@ -67,4 +67,4 @@ def test_the_machines_of_the_design_are_there() -> None:
         "p6-b200.48xlarge",
         "m7i.2xlarge",
     }
-    assert wanted <= set(CATALOGUE.instance_types)
+    assert wanted <= set(CATALOG.instance_types)

@@ -1,10 +1,10 @@
-"""Models that the catalogue admits: in the plan, and where a pod names one."""
+"""Models that the catalog admits: in the plan, and where a pod names one."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from models.core.problems import Problem
-from models.facts.catalogue import Catalogue, CatalogueModel, plain_name
+from models.facts.catalog import Catalog, CatalogModel, plain_name
 from models.serving.admission import entry_problems, status_problems
 from policies.core import knowledge
 from policies.core.context import Context, is_house
@@ -19,16 +19,16 @@ _PROD: Final = "prod"
 _REVISION_ANNOTATION: Final = "triplane.dev/model-revision"
 
 
-def entry_of(name: str, catalogue: Catalogue) -> CatalogueModel | None:
-    """Return the entry of a model by the catalogue's name or the hub's."""
+def entry_of(name: str, catalog: Catalog) -> CatalogModel | None:
+    """Return the entry of a model by the catalog's name or the hub's."""
     wanted = plain_name(name)
-    for model in catalogue.models.values():
+    for model in catalog.models.values():
         if wanted in (plain_name(model.entry.name), plain_name(model.entry.repository)):
             return model
     return None
 
 
-def problems_of(model: CatalogueModel, environment: str, path: str, subject: str) -> list[Problem]:
+def problems_of(model: CatalogModel, environment: str, path: str, subject: str) -> list[Problem]:
     """Return everything that stands against an entry in an environment."""
     prod = environment == _PROD
     return [
@@ -39,10 +39,10 @@ def problems_of(model: CatalogueModel, environment: str, path: str, subject: str
 
 @rule(
     "plan-status",
-    "Every model is one that the catalogue admits in this environment.",
-    remedy="add or mend the catalogue entry: status, revision, licence, owner, config",
+    "Every model is one that the catalog admits in this environment.",
+    remedy="add or mend the catalog entry: status, revision, license, owner, config",
     weight=Weight.CRITICAL,
-    tags=("plan", "catalogue"),
+    tags=("plan", "catalog"),
 )
 def status(plan: PlanView, context: Context) -> Iterator[Breach]:
     """The old registry check: an entry that is there, whole, and not staged in prod."""
@@ -50,9 +50,9 @@ def status(plan: PlanView, context: Context) -> Iterator[Breach]:
     for model in plan.models():
         target = f"{model['region'].text()}/{model['name'].text()}"
         name = model["id"].text() or ""
-        found = entry_of(name, knowledge.catalogue())
+        found = entry_of(name, knowledge.catalog())
         if found is None:
-            message = f"the catalogue has no entry of {name!r}"
+            message = f"the catalog has no entry of {name!r}"
             yield Breach(model["id"].path, message, target=target)
             continue
         for problem in problems_of(found, environment, model.path, target):
@@ -64,29 +64,29 @@ def status(plan: PlanView, context: Context) -> Iterator[Breach]:
 
 @rule(
     "k8s-pod-run-admitted-model",
-    "Every engine of this project runs a model that the catalogue admits.",
+    "Every engine of this project runs a model that the catalog admits.",
     remedy=f"correct the annotations {MODEL_ANNOTATION} and {_REVISION_ANNOTATION}, or the "
-    "catalogue entry",
+    "catalog entry",
     weight=Weight.CRITICAL,
-    tags=("catalogue",),
+    tags=("catalog",),
     house=True,
 )
 def run_admitted_model(pod: Pod, context: Context) -> Iterator[Breach]:
-    """What a hand-written engine says of itself, against the catalogue's entry."""
+    """What a hand-written engine says of itself, against the catalog's entry."""
     annotations = pod.annotations()
     name = annotations.get(MODEL_ANNOTATION)
     if name is None or not is_house(pod.namespace) or not pod.runs_engine:
         return
     path = f"{pod.found.metadata.path}.annotations"
-    found = entry_of(name, knowledge.catalogue())
+    found = entry_of(name, knowledge.catalog())
     if found is None:
-        yield Breach(path, f"the catalogue has no entry of {name!r}")
+        yield Breach(path, f"the catalog has no entry of {name!r}")
         return
     for problem in problems_of(found, context.environment, path, pod.label):
         yield Breach(path, f"{name}: {problem.message}", remedy=problem.mend)
     revision = annotations.get(_REVISION_ANNOTATION)
     if revision is not None and revision != found.entry.revision:
-        message = f"{name} is at {found.entry.revision} in the catalogue, here at {revision}"
+        message = f"{name} is at {found.entry.revision} in the catalog, here at {revision}"
         yield Breach(path, message)
     engine = annotations.get(VERSION_ANNOTATION)
     if engine is not None and engine != found.entry.engine:

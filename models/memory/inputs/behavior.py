@@ -1,6 +1,6 @@
 """How one engine release turns memory into KV blocks, by version number.
 
-The contract of a release in the catalogue states the same for the releases that this project
+The contract of a release in the catalog states the same for the releases that this project
 deploys; the table is for reading other people's runs (`triplane budget --cases`, `check`).
 Sources: docs/sources.md#memory-by-release and vLLM's own source (0.9.2 to 0.33.0; where it changed
 between two releases that were read, the earliest of them that no run contradicts). Graphs are
@@ -23,7 +23,7 @@ UNKNOWN_RELEASE: Release = (0, 11)
 """Assumed where a run does not say its version: the middle of what the runs in the data used."""
 
 
-class Behaviour(Model):
+class Behavior(Model):
     """What a release does with memory.
 
     `first_engine`: the engine before the rewrite (V0; the default to 0.7, optional to 0.10).
@@ -154,8 +154,8 @@ def _by_date(plain: str) -> Release | None:
     return next((release for since, release in _BY_MONTH if date >= since), None)
 
 
-def behaviour_of(version: str | None, at_least: Release | None = None) -> Behaviour:
-    """Return the behaviour of a release; an unknown one is assumed, and says so.
+def behavior_of(version: str | None, at_least: Release | None = None) -> Behavior:
+    """Return the behavior of a release; an unknown one is assumed, and says so.
 
     `at_least` is the first release that a run can have used (`introduced.py`). What changed at a
     release that is not known is taken from the side that leaves less.
@@ -167,7 +167,7 @@ def behaviour_of(version: str | None, at_least: Release | None = None) -> Behavi
     full: tuple[int, int, int] = (*release, _patch(version))
     words = version or ""
     first_engine = release < (0, 8) or (release < (0, 11) and "V0" in words)
-    return Behaviour(
+    return Behavior(
         release=release,
         assumed=stated is None,
         first_engine=first_engine,
@@ -191,14 +191,14 @@ def behaviour_of(version: str | None, at_least: Release | None = None) -> Behavi
     )
 
 
-def behaviour_of_contract(contract: EngineContract, classes: tuple[str, ...] = ()) -> Behaviour:
-    """Return the behaviour that a release's contract states for a model's classes.
+def behavior_of_contract(contract: EngineContract, classes: tuple[str, ...] = ()) -> Behavior:
+    """Return the behavior that a release's contract states for a model's classes.
 
     Some model classes run where the release estimates no graph memory.
     """
     memory = contract.memory
     estimated = not any(name in memory.no_graph_estimate_for for name in classes)
-    return behaviour_of(contract.version).model_copy(
+    return behavior_of(contract.version).model_copy(
         update={
             "graphs_deducted": memory.cuda_graphs_deducted and estimated,
             "reports": memory.token_report,
@@ -210,10 +210,10 @@ def behaviour_of_contract(contract: EngineContract, classes: tuple[str, ...] = (
     )
 
 
-def size_defaults(behaviour: Behaviour, memory_gib: float, product: str) -> SizeDefaults:
+def size_defaults(behavior: Behavior, memory_gib: float, product: str) -> SizeDefaults:
     """Return the release's default batch sizes on a card of `memory_gib` GiB."""
-    for sizes in behaviour.sizes:
+    for sizes in behavior.sizes:
         listed = any(name.lower() in product.lower() for name in sizes.except_products)
         if memory_gib >= sizes.min_memory_gib and not listed:
             return sizes
-    return behaviour.sizes[-1]
+    return behavior.sizes[-1]

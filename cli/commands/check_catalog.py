@@ -1,4 +1,4 @@
-"""The catalogue's gate: every LIVE and STAGED model admitted, and running on cards we have."""
+"""The catalog's gate: every LIVE and STAGED model admitted, and running on cards we have."""
 
 import datetime
 import json
@@ -21,7 +21,7 @@ from models.engine.arguments import (
     problems_of,
 )
 from models.facts.accelerators import Accelerator
-from models.facts.catalogue import Catalogue, CatalogueModel, Status
+from models.facts.catalog import Catalog, CatalogModel, Status
 from models.memory import Budget, BudgetRequest, Verdict, budget
 from models.plan.plan import PlannedPool
 from models.plan.resolve.stack import resolve
@@ -32,23 +32,23 @@ from models.serving.splits import legal_tensor_parallel
 from models.settings.settings import parse
 from policies.core.finding import Finding, Severity
 
-_FITS_RULE: Final = "catalogue-model-fits"
-_ENTRY_RULE: Final = "catalogue-entry-is-whole"
-_STACK_RULE: Final = "catalogue-model-fits-stack"
+_FITS_RULE: Final = "catalog-model-fits"
+_ENTRY_RULE: Final = "catalog-entry-is-whole"
+_STACK_RULE: Final = "catalog-model-fits-stack"
 _SERVED: Final = (Status.LIVE, Status.STAGED)
 _KEY: Final = "triplane:platform"
 _LONGEST: Final = 700
 
 
-def catalogue_findings() -> Iterator[tuple[Finding, str]]:
-    """Yield what stands against entries of the catalogue, each with its file."""
+def catalog_findings() -> Iterator[tuple[Finding, str]]:
+    """Yield what stands against entries of the catalog, each with its file."""
     try:
-        catalogue = load()
+        catalog = load()
     except ProblemsError as error:
         for problem in error.problems:
-            yield _finding(_ENTRY_RULE, "catalogue", str(problem), problem.mend), "catalog"
+            yield _finding(_ENTRY_RULE, "catalog", str(problem), problem.mend), "catalog"
         return
-    for name, model in catalogue.models.items():
+    for name, model in catalog.models.items():
         if model.entry.status is Status.RETIRED:
             continue
         file = f"catalog/models/{name}.yaml"
@@ -61,7 +61,7 @@ def catalogue_findings() -> Iterator[tuple[Finding, str]]:
             mend = "write the hub's commit into the entry"
             yield _finding(_ENTRY_RULE, name, message, mend, severity), file
         if not problems:
-            for found in _placement_findings(name, model, catalogue):
+            for found in _placement_findings(name, model, catalog):
                 yield found, file
 
 
@@ -74,29 +74,27 @@ def _finding(
         object=f"Model/{name}",
         path="",
         message=message,
-        remedy=mend or "mend the catalogue entry",
+        remedy=mend or "mend the catalog entry",
     )
 
 
-def _placement_findings(
-    name: str, model: CatalogueModel, catalogue: Catalogue
-) -> Iterator[Finding]:
+def _placement_findings(name: str, model: CatalogModel, catalog: Catalog) -> Iterator[Finding]:
     """Yield what keeps a model from every card: memory, or arguments that are refused."""
     shape = architecture(model.config)
     places: list[str] = []
     refused: list[str] = []
-    for card in catalogue.accelerators.values():
+    for card in catalog.accelerators.values():
         if not card.instance_types:
             continue
-        for problem in _argument_problems(shape, model, card, catalogue):
+        for problem in _argument_problems(shape, model, card, catalog):
             yield _finding(_FITS_RULE, name, f"on {card.name}: {problem}", None)
-        size, fit = _smallest(shape, model, card, catalogue)
+        size, fit = _smallest(shape, model, card, catalog)
         if size is not None:
             places.append(f"{size} x {card.name}")
         elif fit is not None:
             refused.append(f"{card.name}: {'; '.join(fit.reasons)}")
     if not places:
-        message = "no node of any card of the catalogue holds the model"
+        message = "no node of any card of the catalog holds the model"
         yield _finding(_FITS_RULE, name, f"{message}: {' | '.join(refused)[:600]}", None)
 
 
@@ -108,7 +106,7 @@ def stack_gate(path: Path) -> Iterator[tuple[Finding, str]]:
     `InputError` where the file holds no settings.
     """
     file = str(path)
-    catalogue = load()
+    catalog = load()
     today = datetime.datetime.now(datetime.UTC).date()
     try:
         settings = parse(settings_text(path))
@@ -116,18 +114,18 @@ def stack_gate(path: Path) -> Iterator[tuple[Finding, str]]:
         yield from ((each, file) for each in _problems(error))
         return
     try:
-        plan = resolve(settings, catalogue, today)
+        plan = resolve(settings, catalog, today)
     except ProblemsError as error:
         yield from ((each, file) for each in _problems(error))
         try:
-            plan = resolve(settings.model_copy(update={"models": ()}), catalogue, today)
+            plan = resolve(settings.model_copy(update={"models": ()}), catalog, today)
         except ProblemsError:
             return
     pools = [pool for region in plan.regions for pool in region.pools if pool.accelerator]
     allowed = (Status.LIVE,) if settings.environment is Environment.PROD else _SERVED
-    for name, model in catalogue.models.items():
+    for name, model in catalog.models.items():
         if model.entry.status in allowed and not entry_problems(model, path=name, subject=name):
-            for found in _on_pools(name, model, pools, catalogue, settings.environment):
+            for found in _on_pools(name, model, pools, catalog, settings.environment):
                 yield found, file
 
 
@@ -138,9 +136,9 @@ def _problems(error: ProblemsError) -> Iterator[Finding]:
 
 def _on_pools(
     name: str,
-    model: CatalogueModel,
+    model: CatalogModel,
     pools: Sequence[PlannedPool],
-    catalogue: Catalogue,
+    catalog: Catalog,
     environment: Environment,
 ) -> Iterator[Finding]:
     shape = architecture(model.config)
@@ -151,7 +149,7 @@ def _on_pools(
             shape,
             model,
             pool.accelerator,
-            catalogue,
+            catalog,
             environment=environment,
             most=pool.shape.gpus,
         )
@@ -181,9 +179,9 @@ def settings_text(path: Path) -> str:
 
 def _wanted(
     shape: Architecture,
-    model: CatalogueModel,
+    model: CatalogModel,
     card: Accelerator,
-    catalogue: Catalogue,
+    catalog: Catalog,
     size: int,
     environment: Environment = Environment.PROD,
 ) -> Wanted:
@@ -192,7 +190,7 @@ def _wanted(
         entry=model.entry,
         architecture=shape,
         accelerator=card,
-        contract=catalogue.engines[model.entry.engine],
+        contract=catalog.engines[model.entry.engine],
         parallelism=Parallelism(tensor=size),
         overrides=EngineOverrides(),
         path=model.entry.name,
@@ -200,34 +198,34 @@ def _wanted(
 
 
 def _argument_problems(
-    shape: Architecture, model: CatalogueModel, card: Accelerator, catalogue: Catalogue
+    shape: Architecture, model: CatalogModel, card: Accelerator, catalog: Catalog
 ) -> list[str]:
     """Return what the engine's parser refuses of the arguments chosen for a card."""
-    contract = catalogue.engines[model.entry.engine]
-    choice, _ = choose(_wanted(shape, model, card, catalogue, 1))
+    contract = catalog.engines[model.entry.engine]
+    choice, _ = choose(_wanted(shape, model, card, catalog, 1))
     words = command_line(choice.arguments, contract)
     return [str(problem) for problem in problems_of(words, contract, model.entry.name)]
 
 
 def _smallest(
     shape: Architecture,
-    model: CatalogueModel,
+    model: CatalogModel,
     card: Accelerator,
-    catalogue: Catalogue,
+    catalog: Catalog,
     *,
     environment: Environment = Environment.PROD,
     most: int = 64,
 ) -> tuple[int | None, Budget | None]:
     """Return the fewest GPUs (`most` of a node) that hold the model, or the last refusal."""
-    contract = catalogue.engines[model.entry.engine]
+    contract = catalog.engines[model.entry.engine]
     fit: Budget | None = None
     for size in legal_tensor_parallel(shape, card, contract):
         if size > most:
             break
-        choice, problems = choose(_wanted(shape, model, card, catalogue, size, environment))
+        choice, problems = choose(_wanted(shape, model, card, catalog, size, environment))
         if problems:
             continue
-        goldens = catalogue.goldens_of(model, contract.version)
+        goldens = catalog.goldens_of(model, contract.version)
         fit = budget(BudgetRequest.of(shape, card, contract, choice.arguments, goldens=goldens))
         if fit.verdict is Verdict.FITS and fit.is_within_bound:
             return size, fit

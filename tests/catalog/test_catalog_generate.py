@@ -12,7 +12,7 @@ from catalog.generate.vllm_flags import read_flags, read_literal
 from catalog.generate.vllm_metrics import read_metrics
 from catalog.loader import load
 from models.facts.contract import MetricType
-from tests.helpers.catalog.copies import CATALOGUE, SHARED
+from tests.helpers.catalog.copies import CATALOG, SHARED
 
 pytestmark = pytest.mark.pure
 
@@ -199,7 +199,7 @@ def test_prices_are_what_the_tables_say() -> None:
     table = SHARED / "data" / "tables" / "prices.tsv"
     if not table.exists():
         pytest.skip("the shared tables are not here")
-    extra = CATALOGUE / "generate" / "prices-extra.tsv"
+    extra = CATALOG / "generate" / "prices-extra.tsv"
     assert prices.text_of(prices.rows_of([table, extra])) == prices.PRICES.read_text()
 
 

@@ -8,7 +8,7 @@ import pytest
 from catalog.loader import load
 from models.engine.arguments import EngineArguments, Parallelism, command_line, problems_of
 from models.facts.contract import EngineContract, MetricType
-from tests.helpers.catalog.copies import CATALOGUE, SHARED
+from tests.helpers.catalog.copies import CATALOG, SHARED
 
 pytestmark = pytest.mark.pure
 
@@ -150,7 +150,7 @@ def test_metrics_agree_with_the_shared_table() -> None:
         assert not hidden & set(known), version
 
 
-def test_quantisation_minima_depend_on_the_release() -> None:
+def test_quantization_minima_depend_on_the_release() -> None:
     """VLLM-14: W4A16 on a T4 is refused by 0.11.0 and runs on 0.18.0; a V100 runs on neither."""
     scheme = "compressed-tensors/wna16"
     minima = {version: row.minimum_capability.quantization for version, row in ENGINES.items()}
@@ -195,19 +195,19 @@ def test_defaults_by_size_fall_through_to_the_smallest_card() -> None:
 
 
 def memory_of(contract: EngineContract) -> tuple[float, bool, str, str]:
-    """Return what of a release's memory behaviour changed over time."""
+    """Return what of a release's memory behavior changed over time."""
     memory = contract.memory
-    utilisation = contract.defaults.gpu_memory_utilization
+    utilization = contract.defaults.gpu_memory_utilization
     return (
-        utilisation,
+        utilization,
         memory.cuda_graphs_deducted,
         memory.token_report,
         memory.weights_allocator,
     )
 
 
-def test_memory_behaviour_follows_the_sources() -> None:
-    """FB-13: the same utilisation gives less KV after an upgrade across 0.20."""
+def test_memory_behavior_follows_the_sources() -> None:
+    """FB-13: the same utilization gives less KV after an upgrade across 0.20."""
     assert memory_of(ENGINES["0.18.0"]) == (0.9, False, "blocks", "old")
     assert memory_of(ENGINES["0.20.0"]) == (0.92, True, "blocks", "old")
     assert memory_of(ENGINES["0.24.0"]) == (0.92, True, "capacity", "new")
@@ -218,4 +218,4 @@ def test_memory_behaviour_follows_the_sources() -> None:
 def test_images_are_pinned_where_a_digest_is_known() -> None:
     assert ENGINES["0.24.0"].image.digest.startswith("sha256:251eba5c")
     assert PINNED.image.digest == "unresolved"
-    assert {path.stem for path in (CATALOGUE / "engines").glob("*.yaml")} == set(ENGINES)
+    assert {path.stem for path in (CATALOG / "engines").glob("*.yaml")} == set(ENGINES)
