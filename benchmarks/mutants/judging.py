@@ -16,7 +16,7 @@ import pytest
 from benchmarks.mutants import codes, forks, running
 from benchmarks.mutants.candidates import Mutant
 from benchmarks.mutants.equivalents import Equivalent
-from benchmarks.mutants.reach import Reach, names_given
+from benchmarks.mutants.reach import Reach, names_given, words_changed
 from benchmarks.mutants.running import Said, Watch
 
 _CLOCK_PER_SECOND: Final = 30
@@ -104,7 +104,9 @@ class Judge:
         anew = different is None
         function = mutant.function if not anew else ""
         names = names_given(source, line)
-        return self._reach.tests(path, function or mutant.function, names), anew
+        tests = self._reach.tests(path, function or mutant.function, names)
+        words = words_changed(source, mutant.source, line)
+        return self._reach.naming_first(tests, words), anew
 
     def _try(self, mutant: Mutant, tests: Sequence[str], *, anew: bool) -> forks.Ended:
         path = mutant.candidate.path

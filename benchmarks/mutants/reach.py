@@ -34,6 +34,7 @@ class Reach:
                     self._tests[file, name] += tests
                     self._breadth.update(tests)
         self._mentions = _mentions(root, callers)
+        self._texts: dict[str, str] = {}
 
     def tests(self, path: Path, function: str, names: Iterable[str]) -> list[str]:
         """Return the tests of a function, or of whatever mentions a name where none is recorded.
@@ -49,6 +50,27 @@ class Reach:
                 test for (each, _), tests in self._tests.items() if each == file for test in tests
             }
         return self.nearest_first(found)
+
+    def naming_first(self, tests: Sequence[str], words: Iterable[str]) -> list[str]:
+        """Sort tests whose own id has one of the words first, then those whose module has one.
+
+        A row of a table is used by whoever reads the table; who asks for that row says its name.
+        """
+        words = {word for word in words if word}
+
+        def rank(test: str) -> int:
+            module, _, name = test.partition("::")
+            if any(word in name for word in words):
+                return 0
+            return 1 if any(word in self._text(module) for word in words) else 2
+
+        return sorted(tests, key=rank) if words else list(tests)
+
+    def _text(self, module: str) -> str:
+        if module not in self._texts:
+            path = self._root / module
+            self._texts[module] = path.read_text(encoding="utf-8") if path.is_file() else ""
+        return self._texts[module]
 
     def _by_mention(self, names: Iterable[str]) -> set[str]:
         """Return the tests of all functions that mention a name, or a constant made of it."""
@@ -74,6 +96,24 @@ class Reach:
             for number, test in enumerate(cases)
         ]
         return [test for _, test in sorted(ranked)]
+
+
+def words_changed(source: str, mutated: str, line: int) -> tuple[str, ...]:
+    """Return the string literals that a change takes away, or those of its line where it takes none.
+
+    The row of a table is told by its key, also where the change is in a number beside it.
+    """
+    before, after = _literals(source), _literals(mutated)
+    words = {text for text, _ in before} - {text for text, _ in after}
+    return tuple(sorted(words or {text for text, at in before if at == line}))
+
+
+def _literals(source: str) -> set[tuple[str, int]]:
+    return {
+        (node.value, node.lineno)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
 
 
 def names_given(source: str, line: int) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.mutants import codes, equivalents, forks, report, settings
 from benchmarks.mutants.candidates import Candidate, Mutant, function_at
 from benchmarks.mutants.judging import Outcome, Verdict, outcome_of
-from benchmarks.mutants.reach import Reach, names_given
+from benchmarks.mutants.reach import Reach, names_given, words_changed
 from benchmarks.mutants.recording import Recording
 
 pytestmark = pytest.mark.pure
@@ -165,3 +165,20 @@ def test_every_recorded_equivalent_is_about_lines_that_exist() -> None:
     for key, entry in equivalents.read(ROOT / table.equivalents).items():
         wanted = Counter(entry.was.splitlines())
         assert any(not wanted - Counter(text) for text in texts), f"{key}: no file has the line"
+
+
+def test_tests_that_name_the_changed_row_of_a_table_come_first(tmp_path: Path) -> None:
+    """A table of a hundred rows is read by a thousand tests; few of them ask for one row."""
+    (tmp_path / "t.py").write_text('MODEL = "opt"\n')
+    (tmp_path / "u.py").write_text('MODEL = "gpt2"\n')
+    reach = Reach(tmp_path, [], [])
+    tests = ["t.py::one", "u.py::two", "t.py::three[gpt2-1]"]
+    expected = ["t.py::three[gpt2-1]", "u.py::two", "t.py::one"]
+    assert reach.naming_first(tests, ("gpt2",)) == expected
+    assert reach.naming_first(tests, ()) == tests
+
+
+def test_a_row_is_told_by_its_key() -> None:
+    table = 'SINCE = {\n    "opt": 3,\n    "gpt2": 4,\n}\n'
+    assert words_changed(table, table.replace("gpt2", "gpt20"), 3) == ("gpt2",)
+    assert words_changed(table, table.replace("4", "5"), 3) == ("gpt2",)
