@@ -99,7 +99,7 @@ class Reach:
 
 
 def words_changed(source: str, mutated: str, line: int) -> tuple[str, ...]:
-    """Return the string literals that a change takes away, or those of its line where it takes none.
+    """Return the string literals that a change takes away, else those of the line that it changes.
 
     The row of a table is told by its key, also where the change is in a number beside it.
     """
