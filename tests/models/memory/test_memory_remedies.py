@@ -43,3 +43,11 @@ def test_the_share_offered_leaves_what_the_driver_holds_and_never_passes_95_hund
         each["gpu_memory_utilization"] for each in offered if "gpu_memory_utilization" in each
     ]
     assert shares == [share]
+
+
+def test_a_remedy_offers_nothing_that_is_already_set() -> None:
+    """The request is eager and has one sequence and one step's tokens as few as may be."""
+    offered = [each.settings for each in refused(3.0, 0.05).remedies]
+    assert offered
+    assert not [each for each in offered if "enforce_eager" in each]
+    assert not [each for each in offered if "max_num_seqs" in each]
