@@ -22,8 +22,10 @@ from benchmarks.mutants.running import Said, Watch
 _CLOCK_PER_SECOND: Final = 30
 """So much slower may the clock be than the processor: other work runs beside this."""
 _TRIES: Final = 3
-_MOST_ANEW: Final = 150
-"""Tests that are collected again where modules are imported anew."""
+_NEAREST_ANEW: Final = 150
+_BROADEST_ANEW: Final = 100
+"""Tests that are collected again where modules are imported anew: the nearest, and those that run
+most, which see what a table's row is good for in the end (a snapshot of a whole stack)."""
 
 
 class Outcome(StrEnum):
@@ -120,7 +122,7 @@ class Judge:
                     codes.clear_caches(self._root)
                     self._run_items(tests, watch)
                     return
-            if not running.run_anew(self._root, (path, mutant.source), tests[:_MOST_ANEW], watch):
+            if not running.run_anew(self._root, (path, mutant.source), chosen_anew(tests), watch):
                 tell(Said.BROKEN)
 
         return forks.run(work, clock_sec=self._clock())
@@ -145,6 +147,12 @@ class Judge:
 
     def _clock(self) -> float:
         return 60 + _CLOCK_PER_SECOND * self._bound
+
+
+def chosen_anew(tests: Sequence[str]) -> list[str]:
+    """Return the tests to collect again, of tests that are sorted by nearness."""
+    nearest, others = tests[:_NEAREST_ANEW], tests[_NEAREST_ANEW:]
+    return [*nearest, *others[-_BROADEST_ANEW:][::-1]]
 
 
 def outcome_of(ended: forks.Ended) -> tuple[Outcome, str, int]:

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.mutants import codes, equivalents, forks, report, settings
 from benchmarks.mutants.candidates import Candidate, Mutant, function_at
-from benchmarks.mutants.judging import Outcome, Verdict, outcome_of
+from benchmarks.mutants.judging import Outcome, Verdict, chosen_anew, outcome_of
 from benchmarks.mutants.reach import Reach, names_given, words_changed
 from benchmarks.mutants.recording import Recording
 
@@ -182,3 +182,12 @@ def test_a_row_is_told_by_its_key() -> None:
     table = 'SINCE = {\n    "opt": 3,\n    "gpt2": 4,\n}\n'
     assert words_changed(table, table.replace("gpt2", "gpt20"), 3) == ("gpt2",)
     assert words_changed(table, table.replace("4", "5"), 3) == ("gpt2",)
+
+
+def test_of_very_many_tests_the_nearest_are_collected_again_and_then_the_broadest() -> None:
+    tests = [str(number) for number in range(1000)]
+    chosen = chosen_anew(tests)
+    assert chosen[:150] == tests[:150]
+    assert chosen[150:152] == ["999", "998"]
+    assert len(chosen) == 250
+    assert chosen_anew(tests[:200]) == [*tests[:150], *tests[150:200][::-1]]
