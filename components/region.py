@@ -113,7 +113,7 @@ class Region(pulumi.ComponentResource):
     def _nodes(self) -> None:
         """Before anything is scheduled: pods choose their nodes by the labels that this sets."""
         plan, region = self._args.plan, self._args.region
-        asked = any(pool.pool.swap_off or pool.pool.nodes for pool in region.pools)
+        asked = any(pool.settings.swap_off or pool.settings.nodes for pool in region.pools)
         if not asked or plan.shell_image is None:
             return
         nodes = NodeIsolation(

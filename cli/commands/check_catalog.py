@@ -156,7 +156,7 @@ def _on_pools(
         if size is not None:
             return
         why = "; ".join(fit.reasons) if fit is not None else "it cannot be split over its GPUs"
-        refused[pool.pool.name] = why or "within the bound it does not"
+        refused[pool.name] = why or "within the bound it does not"
     said = " | ".join(f"{pool}: {why}" for pool, why in refused.items()) or "it has no GPUs"
     message = f"no pool of the stack holds the model: {said}"[:_LONGEST]
     mend = "add a pool with larger cards or more of them a node, before the stack serves it"

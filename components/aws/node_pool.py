@@ -66,7 +66,7 @@ class NodePool(pulumi.ComponentResource):
         self.register_outputs({})
 
     def _template(self) -> ec2.LaunchTemplate:
-        args, pool = self._args, self._args.pool.pool
+        args, pool = self._args, self._args.pool.settings
         is_block = pool.capacity_type is CapacityType.CAPACITY_BLOCK
         tags = {**args.tags, "Name": f"{args.cluster_name}-{pool.name}"}
         return ec2.LaunchTemplate(
@@ -100,7 +100,7 @@ class NodePool(pulumi.ComponentResource):
     def _reservation(
         self,
     ) -> ec2.LaunchTemplateCapacityReservationSpecificationArgsDict | None:
-        reservation = self._args.pool.pool.capacity_reservation
+        reservation = self._args.pool.settings.capacity_reservation
         if reservation is None:
             return None
         return {"capacity_reservation_target": {"capacity_reservation_id": reservation}}
@@ -138,7 +138,7 @@ class NodePool(pulumi.ComponentResource):
         ]
 
     def _group(self, plan: GroupPlan, template: ec2.LaunchTemplate) -> eks.NodeGroup:
-        args, pool = self._args, self._args.pool.pool
+        args, pool = self._args, self._args.pool.settings
         is_block = pool.capacity_type is CapacityType.CAPACITY_BLOCK
         return eks.NodeGroup(
             f"{self._name}-{plan.zone}",

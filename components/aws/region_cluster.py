@@ -156,13 +156,13 @@ class RegionCluster(pulumi.ComponentResource):
         # A node cannot join without its role's policies, a way out, and the CNI.
         options = self._options([role, *after])
         return [
-            NodePool(f"{self._name}-{planned.pool.name}", self._pool(planned, role), options)
+            NodePool(f"{self._name}-{planned.name}", self._pool(planned, role), options)
             for planned in self._args.region.pools
         ]
 
     def _pool(self, planned: PlannedPool, role: NodeRole) -> NodePoolArgs:
         groups = [self._control_plane.security_group]
-        if planned.pool.efa:
+        if planned.settings.efa:
             groups.append(self._network.efa_group)
         subnets: Mapping[str, Output[str]] = self._network.nodes
         return NodePoolArgs(

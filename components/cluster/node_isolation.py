@@ -52,9 +52,9 @@ class NodeIsolation(pulumi.ComponentResource):
                 opts=ResourceOptions(parent=self),
             )
             for pool in args.region.pools
-            for node in pool.pool.nodes
+            for node in pool.settings.nodes
         }
-        swapping = tuple(pool for pool in args.region.pools if pool.pool.swap_off)
+        swapping = tuple(pool for pool in args.region.pools if pool.settings.swap_off)
         if swapping:
             space = Namespace(
                 f"{name}-namespace",

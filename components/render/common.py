@@ -70,7 +70,7 @@ def container_security() -> SecurityContextArgsDict:
 
 def node_selector(pool: PlannedPool) -> dict[str, str]:
     """Return the labels of the pool's nodes; GPU nodes by the label that GPU discovery sets."""
-    selector = {POOL_LABEL: pool.pool.name}
+    selector = {POOL_LABEL: pool.name}
     if pool.accelerator is not None:
         selector["nvidia.com/gpu.present"] = "true"
     return selector
@@ -78,7 +78,7 @@ def node_selector(pool: PlannedPool) -> dict[str, str]:
 
 def tolerations(pool: PlannedPool) -> list[TolerationArgsDict]:
     """Return tolerations for exactly the taints of the pool."""
-    return [_toleration(taint) for taint in pool.pool.all_taints]
+    return [_toleration(taint) for taint in pool.settings.all_taints]
 
 
 def _toleration(taint: Taint) -> TolerationArgsDict:

@@ -28,13 +28,13 @@ class Operand(StrEnum):
 
 def brought(pool: PlannedPool) -> frozenset[Operand]:
     """Return what a pool's machines bring. Bottlerocket runs on EKS only."""
-    if pool.pool.ami is AmiFamily.BOTTLEROCKET:
+    if pool.settings.ami is AmiFamily.BOTTLEROCKET:
         return frozenset(Operand)
     return {
         GpuSoftware.HOST: frozenset({Operand.DRIVER, Operand.TOOLKIT}),
         GpuSoftware.DRIVER: frozenset({Operand.DRIVER}),
         GpuSoftware.NONE: frozenset[Operand](),
-    }[pool.pool.gpu_software]
+    }[pool.settings.gpu_software]
 
 
 def wanted(operand: Operand, pools: Sequence[PlannedPool]) -> bool:
@@ -48,11 +48,11 @@ def node_labels(region: PlannedRegion, pool: PlannedPool) -> dict[str, str]:
     Where pools differ in what they bring, the operand is installed for those that lack it, and
     the others' nodes say that it is not for them.
     """
-    labels = {POOL_LABEL: pool.pool.name}
+    labels = {POOL_LABEL: pool.name}
     if pool.accelerator is None:
         return labels
     gpu_pools = [each for each in region.pools if each.accelerator is not None]
     for operand in sorted(brought(pool)):
         if wanted(operand, gpu_pools):
             labels[f"{_DEPLOY}.{operand.value}"] = "false"
-    return labels | sharing_labels(pool.pool.sharing)
+    return labels | sharing_labels(pool.settings.sharing)

@@ -77,7 +77,7 @@ def _has_gpus(plan: PlatformPlan, region: PlannedRegion) -> bool:
 
 def efa_pools(region: PlannedRegion) -> tuple[PlannedPool, ...]:
     """Return the pools whose machines have EFA interfaces that the settings ask for."""
-    return tuple(pool for pool in region.pools if pool.pool.efa and pool.efa_interfaces)
+    return tuple(pool for pool in region.pools if pool.settings.efa and pool.efa_interfaces)
 
 
 def _has_efa(plan: PlatformPlan, region: PlannedRegion) -> bool:

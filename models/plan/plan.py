@@ -38,26 +38,31 @@ class PlannedPool(Model):
     `accelerator` is the slice, and the shape's GPUs are what the scheduler counts: slices or turns.
     """
 
-    pool: NodePool
+    settings: NodePool
     shape: Shape
     accelerator: Accelerator | None
     usd_per_hour: float | None
     efa_interfaces: int = 0
 
     @property
+    def name(self) -> str:
+        """The pool's name in the settings, unique in its region."""
+        return self.settings.name
+
+    @property
     def gpu_resource(self) -> str:
         """The resource by which a pod asks for one card, or one share of a card."""
-        return gpu_resource(self.pool.sharing)
+        return gpu_resource(self.settings.sharing)
 
     @property
     def gpus_min(self) -> int:
         """GPUs of the pool at its minimum size."""
-        return self.pool.min * self.shape.gpus
+        return self.settings.min * self.shape.gpus
 
     @property
     def gpus_max(self) -> int:
         """GPUs of the pool at its maximum size."""
-        return self.pool.max * self.shape.gpus
+        return self.settings.max * self.shape.gpus
 
 
 class PlannedModel(Model):

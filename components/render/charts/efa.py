@@ -20,7 +20,7 @@ def efa_device_plugin(plan: PlatformPlan, region: PlannedRegion) -> dict[str, An
     pools = efa_pools(region)
     values: dict[str, Any] = {"tolerations": tolerations(pools)}
     if len(pools) == 1:
-        values["nodeSelector"] = {POOL_LABEL: pools[0].pool.name}
+        values["nodeSelector"] = {POOL_LABEL: pools[0].name}
     if plan.mirror.registry is not None:
         values["image"] = {"repository": mirrored(_IMAGE, plan.mirror.registry)}
     return values

@@ -45,7 +45,7 @@ class Toleration(TypedDict, total=False):
 def tolerations(pools: Iterable[PlannedPool]) -> list[Toleration]:
     """Return tolerations for exactly the taints of the pools, each once."""
     taints: dict[Taint, None] = dict.fromkeys(
-        taint for pool in pools for taint in pool.pool.all_taints
+        taint for pool in pools for taint in pool.settings.all_taints
     )
     return [
         {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect.value}
@@ -64,7 +64,7 @@ def gpu_operator(plan: PlatformPlan, region: PlannedRegion) -> dict[str, Any]:
     """
     pools = [pool for pool in region.pools if pool.accelerator is not None]
     tolerated = tolerations(pools)
-    has_mig = any(isinstance(pool.pool.sharing, Mig) for pool in pools)
+    has_mig = any(isinstance(pool.settings.sharing, Mig) for pool in pools)
     values: dict[str, Any] = {
         "operator": {"tolerations": [_control_plane(), *tolerated], "upgradeCRD": True},
         "daemonsets": {"tolerations": tolerated},
@@ -97,9 +97,11 @@ def _control_plane() -> Toleration:
 
 def _device_plugin(pools: list[PlannedPool]) -> dict[str, Any]:
     values: dict[str, Any] = {"enabled": wanted(Operand.DEVICE_PLUGIN, pools)}
-    if any(pool.pool.sharing is not None for pool in pools):
+    if any(pool.settings.sharing is not None for pool in pools):
         configs = {WHOLE_CONFIG: _plugin_file(None)}
-        configs |= {plugin_config(p.pool.sharing): _plugin_file(p.pool.sharing) for p in pools}
+        configs |= {
+            plugin_config(p.settings.sharing): _plugin_file(p.settings.sharing) for p in pools
+        }
         values["config"] = {
             "create": True,
             "name": _PLUGIN_CONFIG,

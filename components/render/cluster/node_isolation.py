@@ -60,7 +60,7 @@ def swap_off(pools: tuple[PlannedPool, ...], image: Image) -> DaemonSetSpecArgsD
 def _pod(pools: tuple[PlannedPool, ...], image: Image) -> PodSpecArgsDict:
     every = [each for pool in pools for each in tolerations(pool)]
     tolerated = [each for index, each in enumerate(every) if each not in every[:index]]
-    names = [pool.pool.name for pool in pools]
+    names = [pool.name for pool in pools]
     return {
         "automount_service_account_token": False,
         "enable_service_links": False,
@@ -122,6 +122,6 @@ def node_spec(pool: PlannedPool) -> NodeSpecPatchArgsDict | None:
         {"key": taint.key, "value": taint.value, "effect": taint.effect.value}
         if taint.value
         else {"key": taint.key, "effect": taint.effect.value}
-        for taint in pool.pool.all_taints
+        for taint in pool.settings.all_taints
     ]
     return {"taints": taints} if taints else None

@@ -75,7 +75,7 @@ def _given_up(plan: PlatformPlan) -> dict[str, bool]:
 
 def _taints(region: PlannedRegion) -> list[Taint]:
     """Return the taints of all pools, each once: volumes are attached wherever engines run."""
-    return list(dict.fromkeys(taint for pool in region.pools for taint in pool.pool.all_taints))
+    return list(dict.fromkeys(taint for pool in region.pools for taint in pool.settings.all_taints))
 
 
 def _structured(region: PlannedRegion) -> list[TolerationArgsDict]:
@@ -143,9 +143,9 @@ def _shared(region: PlannedRegion) -> dict[str, str]:
     LH-04: when its node goes, every pod on the volume hangs until it is back.
     """
     pool = storage_pool(region)
-    found = {"shareManagerNodeSelector": f"{POOL_LABEL}:{pool.pool.name}"}
-    if pool.pool.all_taints:
-        found["shareManagerTolerations"] = toleration_text(pool.pool.all_taints)
+    found = {"shareManagerNodeSelector": f"{POOL_LABEL}:{pool.name}"}
+    if pool.settings.all_taints:
+        found["shareManagerTolerations"] = toleration_text(pool.settings.all_taints)
     options = region.settings.storage.longhorn.nfs_options
     if options is not None:
         found["nfsOptions"] = options

@@ -41,8 +41,8 @@ def operator_values(plan: PlatformPlan, region: PlannedRegion) -> dict[str, Any]
     """Return the operator chart's values: it runs beside the tenant, off GPU nodes."""
     pool = storage_pool(region)
     operator: dict[str, Any] = {
-        "replicaCount": max(1, min(_OPERATORS, pool.pool.min)),
-        "nodeSelector": {POOL_LABEL: pool.pool.name},
+        "replicaCount": max(1, min(_OPERATORS, pool.settings.min)),
+        "nodeSelector": {POOL_LABEL: pool.name},
         "tolerations": tolerations(pool),
     }
     registry = plan.mirror.registry
@@ -145,9 +145,9 @@ def _pool(
         "servers": pool.servers,
         "volumesPerServer": pool.volumes_per_server,
         "volumeClaimTemplate": {"metadata": {"name": "data"}, "spec": claim},
-        "nodeSelector": {POOL_LABEL: nodes.pool.name},
+        "nodeSelector": {POOL_LABEL: nodes.name},
         "tolerations": tolerations(nodes),
-        "affinity": _apart(name, required=pool.servers <= nodes.pool.min),
+        "affinity": _apart(name, required=pool.servers <= nodes.settings.min),
         "resources": _resources(minio),
         "securityContext": {
             "runAsUser": USER_ID,

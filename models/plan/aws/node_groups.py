@@ -71,7 +71,7 @@ def pool_zones(cluster: EksCluster, pool: NodePool) -> tuple[str, ...]:
 
 def groups(cluster: EksCluster, planned: PlannedPool) -> tuple[GroupPlan, ...]:
     """Return the node groups of a pool, one per zone, as many as its maximum has nodes."""
-    pool = planned.pool
+    pool = planned.settings
     zones = pool_zones(cluster, pool)[: pool.max]
     return tuple(
         GroupPlan(name=group_name(pool, zone), zone=zone, min=low, max=high)
@@ -137,7 +137,7 @@ def template_tags(region: PlannedRegion, planned: PlannedPool) -> dict[str, str]
     EKS puts labels, taints and tags on the node group only; the autoscaler reads them from the Auto
     Scaling group. Zone, instance type and architecture it finds by itself.
     """
-    pool = planned.pool
+    pool = planned.settings
     known = labels(region, planned)
     found = {f"{NODE_TEMPLATE}/label/{key}": value for key, value in known.items()}
     for taint in pool.all_taints:
@@ -160,7 +160,7 @@ def update_strategy(planned: PlannedPool) -> str:
     the dearest machines, if they can be had at all, and more than a reservation holds. `MINIMAL` is
     meant for that (EKS API reference, NodegroupUpdateConfig).
     """
-    reserving = planned.pool.capacity_reservation is not None
+    reserving = planned.settings.capacity_reservation is not None
     return "MINIMAL" if planned.shape.gpus or reserving else "DEFAULT"
 
 

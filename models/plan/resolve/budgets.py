@@ -40,10 +40,10 @@ def region_bill(
     """Return a region's bill; a service of AWS without a price is a problem, never a guess."""
     lines = [_pool_line(pool, models) for pool in pools]
     for index, pool in enumerate(pools):
-        capacity = pool.pool.capacity_type
+        capacity = pool.settings.capacity_type
         if capacity is not CapacityType.ON_DEMAND:
             text = (
-                f"pool {pool.pool.name!r} of {region.name} is bought {capacity.value} and counts "
+                f"pool {pool.name!r} of {region.name} is bought {capacity.value} and counts "
                 "at the on-demand price, which is an upper bound"
             )
             found.notices.append(Notice(path=f"{path}.pools[{index}]", message=text))
@@ -74,16 +74,16 @@ def _service_lines(
 
 
 def _pool_line(pool: PlannedPool, models: Sequence[PlannedModel]) -> Line:
-    here = [model for model in models if model.pool.pool.name == pool.pool.name]
+    here = [model for model in models if model.pool.name == pool.name]
     needed = nodes_needed(
         [(model.gpus_per_replica, model.replicas_min) for model in here], pool.shape.gpus
     )
     return pool_line(
-        pool.pool.name,
+        pool.name,
         pool.usd_per_hour,
-        (pool.pool.min, pool.pool.max),
+        (pool.settings.min, pool.settings.max),
         needed,
-        basis_of(pool.pool.capacity_type, own=pool.pool.node is not None),
+        basis_of(pool.settings.capacity_type, own=pool.settings.node is not None),
     )
 
 
@@ -134,7 +134,7 @@ def _unpriced(environment: Environment, regions: tuple[PlannedRegion, ...]) -> I
                 yield Problem(
                     path=f"regions[{index}].pools[{place}]",
                     rule=COST_RULE,
-                    object=f"{region.name}/{pool.pool.name}",
+                    object=f"{region.name}/{pool.name}",
                     message="the pool has no price, so the bill of prod is unknown",
                     mend="describe the machine with node and usd_per_hour: what one such machine "
                     "costs its owner",

@@ -78,7 +78,7 @@ def resolve_model(deployment: Deployment, catalog: Catalog, found: Findings) -> 
         found.problems.append(
             Problem(
                 path=f"{deployment.path}.pool",
-                message=f"pool {deployment.pool.pool.name!r} has no GPUs",
+                message=f"pool {deployment.pool.name!r} has no GPUs",
                 mend="place the model on a pool with an accelerator",
             )
         )
@@ -153,7 +153,7 @@ def _gpus_fit(deployment: Deployment, found: Findings) -> bool:
             path=f"{deployment.path}.parallelism",
             message="one replica takes more GPUs than a node of its pool has",
             value=str(gpus),
-            allowed=f"at most {node} in pool {deployment.pool.pool.name!r}",
+            allowed=f"at most {node} in pool {deployment.pool.name!r}",
             mend="lower tensor x pipeline, or place the model on a pool with more GPUs a node",
         )
     )

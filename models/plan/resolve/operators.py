@@ -11,7 +11,7 @@ def resolve_operators(plan: PlatformPlan, found: Findings) -> None:
     """Add what stands against the operators of each region, and what should be known of them."""
     for index, region in enumerate(plan.regions):
         path = f"regions[{index}]"
-        if plan.shell_image is None and any(pool.pool.swap_off for pool in region.pools):
+        if plan.shell_image is None and any(pool.settings.swap_off for pool in region.pools):
             message = "has no image named 'busybox', which switches swap off"
             found.problems.append(Problem(path="catalog/images.yaml", message=message))
         if plan.operators.installed:
@@ -33,7 +33,7 @@ def resolve_operators(plan: PlatformPlan, found: Findings) -> None:
 
 def _controllers_find_a_node(region: PlannedRegion, path: str) -> list[Problem]:
     """Controllers get no tolerations: they are not to run where GPUs are paid for."""
-    if any(pool.accelerator is None and not pool.pool.all_taints for pool in region.pools):
+    if any(pool.accelerator is None and not pool.settings.all_taints for pool in region.pools):
         return []
     return [
         Problem(

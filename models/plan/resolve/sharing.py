@@ -106,7 +106,7 @@ def sharing_problems(
     A process sees one MIG slice only, so slices are no ranks of a tensor parallel group; turns of
     one card are no second card.
     """
-    sharing = pool.pool.sharing
+    sharing = pool.settings.sharing
     if sharing is None:
         return []
     problems: list[Problem] = []
@@ -118,7 +118,7 @@ def sharing_problems(
                 path=f"{path}.parallelism",
                 rule=_RULE,
                 object=subject,
-                message=f"pool {pool.pool.name!r} offers {what}, which are no parallel ranks",
+                message=f"pool {pool.name!r} offers {what}, which are no parallel ranks",
                 value=f"{gpus} GPUs a replica",
                 allowed="1",
                 mend="place the model on a pool that does not share its cards",

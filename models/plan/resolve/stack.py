@@ -193,7 +193,7 @@ def _pool(
     found.problems += pool_problems(region, pool, path, machine, accelerator)
     found.notices += pool_notices(region, pool, path)
     return PlannedPool(
-        pool=pool,
+        settings=pool,
         shape=seen,
         accelerator=card,
         usd_per_hour=price,
@@ -260,7 +260,7 @@ def _capacity(
         if deployment.settings.parallelism.gpus <= deployment.pool.shape.gpus
     ]
     supplies = [
-        Supply(pool=name, nodes=planned.pool.max, gpus=planned.shape.gpus)
+        Supply(pool=name, nodes=planned.settings.max, gpus=planned.shape.gpus)
         for name, planned in pools.items()
         if planned.shape.gpus > 0
     ]

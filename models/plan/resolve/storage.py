@@ -57,7 +57,7 @@ def resolve_storage(
 def _servers_fit(minio: Minio, region: str, path: str, nodes: PlannedPool, found: Findings) -> None:
     """Add a problem where the servers, spread evenly, ask for more than a node has."""
     servers = sum(pool.servers for pool in minio.pools)
-    each = math.ceil(servers / nodes.pool.max)
+    each = math.ceil(servers / nodes.settings.max)
     cpu = each * (minio.cpu + SIDECAR_CPU)
     memory = each * (minio.memory_gib + SIDECAR_MEMORY_GIB)
     free_cpu, free_memory = free_of_node(nodes.shape)
@@ -67,7 +67,7 @@ def _servers_fit(minio: Minio, region: str, path: str, nodes: PlannedPool, found
                 path=path,
                 rule=RULE,
                 object=region,
-                message=f"{each} servers share a node of pool {nodes.pool.name!r} at its maximum, "
+                message=f"{each} servers share a node of pool {nodes.name!r} at its maximum, "
                 "and ask for more than it has left",
                 value=f"{cpu:g} CPU, {memory:g} GiB",
                 allowed=f"{free_cpu:g} CPU, {free_memory:g} GiB",

@@ -39,11 +39,11 @@ def storage_facts(
 def pool_facts(pool: PlannedPool, *, made: bool) -> PoolFacts:
     """Return what storage needs to know of a pool; `made`: the stack makes its nodes."""
     return PoolFacts(
-        name=pool.pool.name,
+        name=pool.name,
         gpus=pool.shape.gpus,
-        min=pool.pool.min,
-        capacity=pool.pool.capacity_type.value,
-        ami=pool.pool.ami.value if made else None,
+        min=pool.settings.min,
+        capacity=pool.settings.capacity_type.value,
+        ami=pool.settings.ami.value if made else None,
     )
 
 
@@ -56,7 +56,7 @@ def storage_pool(region: PlannedRegion) -> PlannedPool:
 
 def replicas(region: PlannedRegion) -> int:
     """Return the copies that Longhorn keeps of each block, never more than there are nodes."""
-    return replica_count(region.settings.storage.longhorn, storage_pool(region).pool.min)
+    return replica_count(region.settings.storage.longhorn, storage_pool(region).settings.min)
 
 
 def storage_class(region: PlannedRegion, use: Use) -> str:
@@ -90,4 +90,4 @@ def storage_labels(region: PlannedRegion, pool: PlannedPool) -> dict[str, str]:
     """Return the labels by which a pool's nodes carry Longhorn's disks; none on other pools."""
     if region.settings.storage.volumes is not VolumeBackend.LONGHORN:
         return {}
-    return dict(STORAGE_LABEL) if storage_pool(region).pool.name == pool.pool.name else {}
+    return dict(STORAGE_LABEL) if storage_pool(region).name == pool.name else {}

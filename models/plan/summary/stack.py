@@ -148,11 +148,11 @@ def totals_inputs(plan: PlatformPlan) -> TotalsInputs:
 
 def _region(region: PlannedRegion) -> RegionInputs:
     lines = {line.what: line for line in region.bill.lines}
-    pools = {pool.pool.name for pool in region.pools}
+    pools = {pool.name for pool in region.pools}
     return {
         "name": region.name,
         "awsRegion": None if region.eks is None else region.eks.aws_region,
-        "pools": [_pool(pool, lines[pool.pool.name]) for pool in region.pools],
+        "pools": [_pool(pool, lines[pool.name]) for pool in region.pools],
         "services": [
             {"item": line.what, "count": line.count_max, "usdPerHour": line.usd_per_hour}
             for line in region.bill.lines
@@ -182,7 +182,7 @@ def capacity_outputs(region: PlannedRegion) -> dict[str, CapacityOutputs]:
     for pool in region.pools:
         if pool.accelerator is None:
             continue
-        here = [model for model in region.models if model.pool.pool.name == pool.pool.name]
+        here = [model for model in region.models if model.pool.name == pool.name]
         row = found.setdefault(
             pool.accelerator.name, {"gpusMin": 0, "gpusMax": 0, "gpusAvailable": 0}
         )
@@ -194,14 +194,14 @@ def capacity_outputs(region: PlannedRegion) -> dict[str, CapacityOutputs]:
 
 def _pool(planned: PlannedPool, line: Line) -> PoolInputs:
     return {
-        "name": planned.pool.name,
-        "accelerator": planned.pool.accelerator
-        if planned.accelerator is None or planned.pool.sharing is None
+        "name": planned.name,
+        "accelerator": planned.settings.accelerator
+        if planned.accelerator is None or planned.settings.sharing is None
         else planned.accelerator.name,
-        "instanceType": planned.pool.instance_type,
+        "instanceType": planned.settings.instance_type,
         "gpusPerNode": planned.shape.gpus,
-        "min": planned.pool.min,
-        "max": planned.pool.max,
+        "min": planned.settings.min,
+        "max": planned.settings.max,
         "usdPerHour": planned.usd_per_hour,
         "priceBasis": line.basis,
     }
@@ -212,7 +212,7 @@ def _model(model: PlannedModel) -> ModelInputs:
         "name": model.name,
         "id": model.entry.repository,
         "region": model.region,
-        "pool": model.pool.pool.name,
+        "pool": model.pool.name,
         "serving": model.serving.value,
         "replicasMin": model.replicas_min,
         "replicasMax": model.replicas_max,

@@ -52,7 +52,7 @@ def storage_inputs(region: PlannedRegion) -> StorageInputs:
         "volumes": storage.volumes.value,
         "volumeClass": storage_class(region, Use.MODELS),
         "volumeGib": region.volume_gib,
-        "pool": storage_pool(region).pool.name,
+        "pool": storage_pool(region).name,
         "pools": [
             {"name": pool.name, "capacityType": pool.capacity, "ami": pool.ami} for pool in facts
         ],

@@ -38,7 +38,7 @@ def pool_of(name: str, **values: Any) -> tuple[PlannedRegion, PlannedPool]:
                 pool.update(values)
 
     [region] = eks_plan(change).regions
-    return region, next(each for each in region.pools if each.pool.name == name)
+    return region, next(each for each in region.pools if each.name == name)
 
 
 def groups_of(name: str, **values: Any) -> dict[str, tuple[str, int, int]]:
@@ -169,8 +169,8 @@ def test_a_pool_is_split_exactly(low: int, more: int, zones: tuple[str, ...]) ->
     region, planned = pool_of("gpu-h100-pool")
     assert region.eks is not None
     high = max(1, low + more)
-    pool = planned.pool.model_copy(update={"min": low, "max": high, "zones": zones})
-    made = node_groups.groups(region.eks, planned.model_copy(update={"pool": pool}))
+    pool = planned.settings.model_copy(update={"min": low, "max": high, "zones": zones})
+    made = node_groups.groups(region.eks, planned.model_copy(update={"settings": pool}))
     assert sum(each.min for each in made) == low
     assert sum(each.max for each in made) == high
     assert all(0 <= each.min <= each.max and each.max >= 1 for each in made)
@@ -224,7 +224,7 @@ def test_labels_taints_and_their_tags_agree() -> None:
     labels = node_groups.labels(region, planned)
     assert labels["triplane.dev/pool"] == "gpu-h100-pool"
     assert labels["k8s.amazonaws.com/accelerator"] == "h100-80gb"
-    assert node_groups.taints(planned.pool) == [
+    assert node_groups.taints(planned.settings) == [
         {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"},
         {"key": "team", "value": "research", "effect": "NO_EXECUTE"},
     ]
@@ -240,7 +240,7 @@ def test_labels_taints_and_their_tags_agree() -> None:
 def test_a_cpu_pool_has_no_accelerator_and_no_gpu() -> None:
     region, planned = pool_of("cpu-pool")
     assert node_groups.labels(region, planned) == {"triplane.dev/pool": "cpu-pool"}
-    assert node_groups.taints(planned.pool) == []
+    assert node_groups.taints(planned.settings) == []
     assert f"{TAG}/resources/nvidia.com/gpu" not in node_groups.template_tags(region, planned)
     assert node_groups.update_strategy(planned) == "DEFAULT"
 
@@ -284,7 +284,7 @@ def test_longhorn_nodes_get_their_storage_clients() -> None:
         del storage["storage_class"]
 
     [region] = eks_plan(change).regions
-    packed = node_groups.user_data(region, region.pools[0].pool)
+    packed = node_groups.user_data(region, region.pools[0].settings)
     assert packed is not None
     message = message_from_bytes(base64.b64decode(packed))
     assert message.is_multipart()
@@ -298,12 +298,12 @@ def test_longhorn_nodes_get_their_storage_clients() -> None:
 
 def test_other_nodes_get_no_user_data() -> None:
     region, planned = pool_of("gpu-l4-pool")
-    assert node_groups.user_data(region, planned.pool) is None
+    assert node_groups.user_data(region, planned.settings) is None
 
 
 def test_bottlerocket_keeps_images_on_its_second_volume() -> None:
     _, planned = pool_of("gpu-l4-pool", ami="bottlerocket", disk_gib=300)
-    assert node_groups.root_devices(planned.pool) == {"/dev/xvda": None, "/dev/xvdb": 300}
+    assert node_groups.root_devices(planned.settings) == {"/dev/xvda": None, "/dev/xvdb": 300}
 
 
 def pool_change(index: int, **values: Any) -> Change:
@@ -420,16 +420,16 @@ def test_what_only_made_nodes_have_is_refused_elsewhere(values: dict[str, Any]) 
 
 def test_a_reservation_in_one_zone_is_taken() -> None:
     _, planned = pool_of("gpu-l4-pool", **RESERVED, zones=["us-east-1b"])
-    assert node_groups.capacity(planned.pool) == "ON_DEMAND"
+    assert node_groups.capacity(planned.settings) == "ON_DEMAND"
     block = {**RESERVED, "capacity_type": "capacity-block"}
     _, planned = pool_of("gpu-l4-pool", **block, zones=["us-east-1b"])
-    assert node_groups.capacity(planned.pool) == "CAPACITY_BLOCK"
+    assert node_groups.capacity(planned.settings) == "CAPACITY_BLOCK"
 
 
 def test_gpu_machines_with_arm_processors_are_refused() -> None:
     """The engine images of the catalog are for x86_64; the pod would not start."""
     [region] = eks_plan().regions
-    pool = region.pools[1].pool.model_copy(update={"instance_type": "g5g.2xlarge"})
+    pool = region.pools[1].settings.model_copy(update={"instance_type": "g5g.2xlarge"})
     machine = InstanceType(name="g5g.2xlarge", gpus=1, vcpus=8, memory_gib=16)
     card = region.pools[1].accelerator
     assert card is not None

@@ -93,10 +93,10 @@ def test_prod_has_two_regions_on_aws_and_an_edge_site(prod: PlatformPlan) -> Non
     on_aws = [region.eks.aws_region for region in prod.regions if region.eks is not None]
     assert on_aws == ["us-east-1", "us-west-2"]
     [edge] = [region for region in prod.regions if region.eks is None]
-    cards = {pool.pool.accelerator for pool in edge.pools}
+    cards = {pool.settings.accelerator for pool in edge.pools}
     assert cards == {"a2000-12gb", "l4", None}
     for region in prod.regions[:2]:
-        pools = [pool.pool.name for pool in region.pools]
+        pools = [pool.name for pool in region.pools]
         assert pools == ["gpu-h100-pool", "gpu-a100-pool", "gpu-l4-pool", "cpu-pool"]
 
 
@@ -118,7 +118,7 @@ def test_prod_serves_ten_models_of_every_kind(prod: PlatformPlan) -> None:
 
 def hardware(region: PlannedRegion) -> set[tuple[str, str | None, str | None]]:
     """Return the machines of a region by pool."""
-    pools = [pool.pool for pool in region.pools]
+    pools = [pool.settings for pool in region.pools]
     return {(pool.name, pool.accelerator, pool.instance_type) for pool in pools}
 
 
@@ -160,7 +160,7 @@ def test_the_minimum_is_what_minimum_replicas_need(prod: PlatformPlan) -> None:
     """Ten GPUs of H100 at the least are two machines, whatever the pool's minimum says."""
     east = prod.regions[0]
     line = next(each for each in east.bill.lines if each.what == "gpu-h100-pool")
-    assert (east.pools[0].pool.min, line.count_min, line.count_max) == (1, 2, 3)
+    assert (east.pools[0].settings.min, line.count_min, line.count_max) == (1, 2, 3)
 
 
 def test_the_outputs_say_what_a_region_costs_and_has(prod: PlatformPlan) -> None:

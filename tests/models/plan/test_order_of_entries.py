@@ -50,7 +50,7 @@ def placeless(text: str) -> str:
 def decided(region: PlannedRegion) -> dict[str, Any]:
     """Return what is decided for a region, its lists by name."""
     plain = region.model_dump(mode="json")
-    plain["pools"] = {each["pool"]["name"]: each for each in plain["pools"]}
+    plain["pools"] = {each["settings"]["name"]: each for each in plain["pools"]}
     plain["models"] = {each["entry"]["name"]: each for each in plain["models"]}
     plain["settings"] = None
     plain["bill"]["lines"] = sorted(plain["bill"]["lines"], key=str)
@@ -96,7 +96,7 @@ def test_only_the_first_pool_without_gpus_is_first_by_its_place(first: str) -> N
     pools.append({**pools[-1], "name": "build-pool"})
     settings["regions"][0]["pools"] = sorted(pools, key=lambda each: each["name"] != first)
     plan = resolve(parse(json.dumps(settings)), catalog(), TODAY)
-    assert plan.regions[0].seed_pool.pool.name == first
+    assert plan.regions[0].seed_pool.name == first
 
 
 def crowded(settings: Settings) -> Settings:

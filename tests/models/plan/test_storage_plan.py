@@ -95,9 +95,9 @@ def test_only_the_nodes_that_carry_volumes_are_labeled() -> None:
         cpu_pool(settings)["min"] = 2
 
     made = region(change)
-    assert storage_pool(made).pool.name == "cpu-pool"
+    assert storage_pool(made).name == "cpu-pool"
     assert replicas(made) == 2
-    labels = {pool.pool.name: storage_labels(made, pool) for pool in made.pools}
+    labels = {pool.name: storage_labels(made, pool) for pool in made.pools}
     carrying = [name for name, found in labels.items() if found]
     assert carrying == ["cpu-pool"]
     assert labels["cpu-pool"] == {"node.longhorn.io/create-default-disk": "true"}

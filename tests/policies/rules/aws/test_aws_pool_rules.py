@@ -220,11 +220,11 @@ def test_our_own_groups_are_clean() -> None:
         group = node_groups.groups(region.eks, planned)[-1]
         stack["nodes"] = {
             "kind": "eks.NodeGroup",
-            "amiType": node_groups.image(planned.pool),
-            "instanceTypes": [planned.pool.instance_type],
+            "amiType": node_groups.image(planned.settings),
+            "instanceTypes": [planned.settings.instance_type],
             "scalingConfig": {"minSize": group.min, "maxSize": group.max},
             "labels": node_groups.labels(region, planned),
-            "taints": node_groups.taints(planned.pool),
+            "taints": node_groups.taints(planned.settings),
             "launchTemplate": {"id": UNKNOWN},
         }
         for key, value in node_groups.template_tags(region, planned).items():
@@ -234,7 +234,7 @@ def test_our_own_groups_are_clean() -> None:
             replace(each, ignore_changes=("scalingConfig.desiredSize",))
             for each in aws_program.resources(stack)
         ]
-        assert aws_findings(shown, aws_program.CONTEXT, links) == (), planned.pool.name
+        assert aws_findings(shown, aws_program.CONTEXT, links) == (), planned.name
 
 
 def test_our_own_roles_are_clean() -> None:
