@@ -4,12 +4,13 @@
 whether a model fits or may be served: that is the work of `models` and `policies`.
 """
 
-import hashlib
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 
+from catalog.readers.contents import Contents
 from catalog.readers.contracts import read_engines
+from catalog.readers.deferred import Deferred
 from catalog.readers.files import (
     AcceleratorsFile,
     ChartsFile,
@@ -19,6 +20,7 @@ from catalog.readers.files import (
     PricesFile,
 )
 from catalog.readers.goldens import load_goldens
+from catalog.readers.own import keep_own, own_contents, own_reader
 from catalog.readers.reading import Reader
 from models.core.problems import Problem, ProblemsError, shown
 from models.facts.accelerators import Accelerator, InstanceType
@@ -27,7 +29,6 @@ from models.facts.charts import Chart
 from models.facts.contract import EngineContract, Image
 
 _HERE: Final = Path(__file__).parent
-_HASHED_SUFFIXES: Final = frozenset({".yaml", ".json", ".lock"})
 _REVISION_DIGITS: Final = 12
 
 _K = TypeVar("_K", bound=Hashable)
@@ -38,29 +39,50 @@ def load(root: Path | None = None) -> Catalog:
     """Return the whole catalog under `root` (this package's folder by default).
 
     Raises `ProblemsError` with the problems of all files; a problem's path is the file, then the
-    key in it.
+    key in it. This package's files are judged once (`readers/cache.py`): afterwards each part is
+    read when it is looked at.
     """
-    reader = Reader(root or _HERE)
-    accelerators = _accelerators(reader)
+    if root is None:
+        reader = own_reader()
+        catalog = _catalog(reader, own_contents().digest)
+        keep_own(reader)
+        return catalog
+    contents = Contents(root)
+    return _catalog(Reader(root, contents.files), contents.digest)
+
+
+def _catalog(reader: Reader, digest: str) -> Catalog:
+    accelerators = _section(reader, _accelerators)
     engines = read_engines(reader)
     catalog = Catalog(
-        revision=_revision(reader.root),
-        models=_models(reader, engines),
+        revision=digest[:_REVISION_DIGITS],
+        models=_section(reader, lambda reader: _models(reader, engines)),
         accelerators=accelerators,
-        instance_types=_instance_types(reader, accelerators),
+        instance_types=_section(reader, lambda reader: _instance_types(reader, accelerators)),
         engines=engines,
-        images=_images(reader),
-        charts=_charts(reader),
-        prices=_prices(reader),
+        images=_section(reader, _images),
+        charts=_section(reader, _charts),
+        prices=_section(reader, _prices),
         goldens={version: load_goldens(version, reader.root / "goldens") for version in engines},
     )
     reader.finish("catalog")
     return catalog
 
 
+def _section(reader: Reader, read: Callable[[Reader], Mapping[_K, _V]]) -> Mapping[_K, _V]:
+    """Read a part of the catalog now; at the first look where it was found good before."""
+
+    def checked() -> Mapping[_K, _V]:
+        rows = read(reader)
+        reader.finish("catalog")
+        return rows
+
+    return Deferred(checked) if reader.found_good else read(reader)
+
+
 def load_charts(root: Path | None = None) -> Mapping[str, Chart]:
     """Return the pinned Helm charts by name. Raises `ProblemsError` like `load`."""
-    reader = Reader(root or _HERE)
+    reader = own_reader() if root is None else Reader(root)
     charts = _charts(reader)
     reader.finish("catalog")
     return charts
@@ -189,18 +211,3 @@ def _named(
             reader.problem(f"{path}[{index}]", "is in the catalog twice", value=shown(key))
         found.setdefault(key, row)
     return found
-
-
-def _revision(root: Path) -> str:
-    """Return a hash of all data files and pod programs: names and contents, whatever the line ends.
-
-    Documentation, loader and generators are not in it: they do not change what is deployed.
-    """
-    files = [path for path in root.rglob("*") if path.suffix in _HASHED_SUFFIXES]
-    files += (root / "programs").rglob("*.py")
-    digest = hashlib.sha256()
-    for name, path in sorted((path.relative_to(root).as_posix(), path) for path in files):
-        content = path.read_bytes().replace(b"\r\n", b"\n")
-        digest.update(f"{name}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()[:_REVISION_DIGITS]

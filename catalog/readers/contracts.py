@@ -1,20 +1,33 @@
 """Reads engine contracts: `engines/<version>.yaml`, the lists beside it, and `removals.yaml`."""
 
+from collections.abc import Mapping
+
+from catalog.readers.deferred import DeferredValues
 from catalog.readers.files import RemovalsFile
 from catalog.readers.reading import Reader
 from models.core.problems import shown
 from models.facts.contract import EngineContract
 
 
-def read_engines(reader: Reader) -> dict[str, EngineContract]:
-    """Return the contracts under `engines/` by release, oldest first; problems go to the reader."""
+def read_engines(reader: Reader) -> Mapping[str, EngineContract]:
+    """Return the contracts under `engines/` by release, oldest first; problems go to the reader.
+
+    Where the files were found good before, a contract is read when its release is asked for.
+    """
+    versions = _versions(reader)
     removals = reader.model("removals.yaml", RemovalsFile) or RemovalsFile(flags=(), metrics=())
-    found: dict[str, EngineContract] = {}
-    for version in _versions(reader):
-        contract = _engine(reader, version)
-        if contract is not None:
-            found[contract.version] = _with_removals(contract, removals)
-    return found
+    if reader.found_good:
+        return DeferredValues(versions, lambda version: _known_engine(reader, version, removals))
+    contracts = {version: _engine(reader, version, removals) for version in versions}
+    return {version: contract for version, contract in contracts.items() if contract is not None}
+
+
+def _known_engine(reader: Reader, version: str, removals: RemovalsFile) -> EngineContract:
+    contract = _engine(reader, version, removals)
+    reader.finish("catalog")
+    if contract is None:
+        raise KeyError(version)
+    return contract
 
 
 def _versions(reader: Reader) -> list[str]:
@@ -28,7 +41,7 @@ def _versions(reader: Reader) -> list[str]:
     return sorted(found, key=_numbers)
 
 
-def _engine(reader: Reader, version: str) -> EngineContract | None:
+def _engine(reader: Reader, version: str, removals: RemovalsFile) -> EngineContract | None:
     """Read the hand-written part and the two generated lists beside it as one contract."""
     name = f"engines/{version}.yaml"
     data = reader.yaml_file(name)
@@ -41,9 +54,10 @@ def _engine(reader: Reader, version: str) -> EngineContract | None:
         return None
     lists = {"flags": flags.get("flags"), "metrics": metrics.get("metrics")}
     contract = reader.validated(name, {**data, **lists}, EngineContract)
-    if contract is not None:
-        reader.same_name(name, "version", contract.version)
-    return contract
+    if contract is None:
+        return None
+    reader.same_name(name, "version", contract.version)
+    return _with_removals(contract, removals)
 
 
 def _with_removals(contract: EngineContract, removals: RemovalsFile) -> EngineContract:

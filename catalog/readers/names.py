@@ -2,11 +2,11 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Final
 
 from pydantic import PositiveFloat
 
 from catalog.readers.files import Source
+from catalog.readers.own import own_reader
 from catalog.readers.reading import Reader
 from models.architecture.config.name_words import NameWords
 from models.architecture.config.names import Alias, Configurations, ModelNames
@@ -14,8 +14,6 @@ from models.cases.cards import OtherGpu
 from models.core.base import Model
 from models.facts.accelerators import ComputeCapability, capability
 from models.memory import Card
-
-_HERE: Final = Path(__file__).parents[1]
 
 
 class _AliasesFile(Model):
@@ -46,21 +44,20 @@ def model_names(given: Configurations, root: Path | None = None) -> ModelNames:
     The table is read when a name is asked for that the catalog does not have; `ProblemsError` is
     raised then.
     """
-    here = root or _HERE
-    return ModelNames(lambda: _aliases(here), given, lambda: _words(here))
+    return ModelNames(lambda: _aliases(root), given, lambda: _words(root))
 
 
 @cache
-def _words(root: Path) -> NameWords:
-    reader = Reader(root)
+def _words(root: Path | None) -> NameWords:
+    reader = _reader(root)
     parsed = reader.model("model_name_words.yaml", NameWords)
     reader.finish("catalog")
     return parsed or NameWords()
 
 
 @cache
-def _aliases(root: Path) -> tuple[Alias, ...]:
-    reader = Reader(root)
+def _aliases(root: Path | None) -> tuple[Alias, ...]:
+    reader = _reader(root)
     parsed = reader.model("model_aliases.yaml", _AliasesFile)
     reader.finish("catalog")
     return parsed.models if parsed else ()
@@ -68,7 +65,7 @@ def _aliases(root: Path) -> tuple[Alias, ...]:
 
 def other_gpus(root: Path | None = None) -> tuple[OtherGpu, ...]:
     """Return the GPUs that runs name and this project does not use. Raises `ProblemsError`."""
-    reader = Reader(root or _HERE)
+    reader = _reader(root)
     parsed = reader.model("other_gpus.yaml", _GpusFile)
     reader.finish("catalog")
     return tuple(
@@ -83,3 +80,7 @@ def other_gpus(root: Path | None = None) -> tuple[OtherGpu, ...]:
         )
         for row in (parsed.gpus if parsed else ())
     )
+
+
+def _reader(root: Path | None) -> Reader:
+    return own_reader() if root is None else Reader(root)

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-import yaml
-
+from catalog.readers.own import own_reader
 from catalog.readers.reading import Reader
 from models.cases.profiles import MemoryProfile
 
@@ -13,7 +12,7 @@ HERE: Final = Path(__file__).parents[1] / "profiles"
 
 def load_profiles(root: Path | None = None) -> tuple[MemoryProfile, ...]:
     """Return every profile under `root`, by name. Raises `ProblemsError` with all problems."""
-    reader = Reader(root or HERE)
+    reader = own_reader("profiles") if root is None else Reader(root)
     found: list[MemoryProfile] = []
     for file in sorted(reader.root.glob("*.yaml")):
         profile = reader.model(file.name, MemoryProfile)
@@ -26,6 +25,8 @@ def load_profiles(root: Path | None = None) -> tuple[MemoryProfile, ...]:
 
 def profile_text(profile: MemoryProfile) -> str:
     """Return a profile as its file's text; what is not set is left out."""
+    import yaml
+
     data = profile.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     text: str = yaml.safe_dump(  # pyright: ignore[reportUnknownMemberType] - PyYAML's stub is partly untyped
         data, sort_keys=False, allow_unicode=True

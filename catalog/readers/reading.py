@@ -5,21 +5,15 @@ numbers that are not finite.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
-import yaml
-from pydantic import JsonValue, TypeAdapter, ValidationError
-from yaml.constructor import SafeConstructor
+from pydantic import JsonValue, ValidationError
 
 from models.core.base import Model
 from models.core.problems import Problem, ProblemsError, from_validation, shown
-
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's parser where PyYAML was built with it: about ten times faster."""
-
-_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 _M = TypeVar("_M", bound=Model)
 
@@ -27,15 +21,27 @@ _M = TypeVar("_M", bound=Model)
 class Reader:
     """Reads files under one folder; `finish` raises every problem found so far."""
 
-    def __init__(self, root: Path) -> None:
-        """Read under `root`; names given to the methods are relative to it."""
+    def __init__(
+        self,
+        root: Path,
+        files: Mapping[str, bytes] | None = None,
+        parsed: Mapping[str, JsonValue] | None = None,
+    ) -> None:
+        """Read under `root`; names given to the methods are relative to it.
+
+        `files` hold what was read from the disk before. `parsed` are the data of YAML files that
+        were found good before: nothing is wrong with the folder then.
+        """
         self.root = root
-        self._problems: list[Problem] = []
+        self.found_good = parsed is not None
+        self._files = files or {}
+        self._parsed = dict(parsed or {})
+        self.problems: list[Problem] = []
 
     def finish(self, what: str) -> None:
         """Raise `ProblemsError` for `what` if anything was found."""
-        if self._problems:
-            raise ProblemsError(what, self._problems)
+        if self.problems:
+            raise ProblemsError(what, self.problems)
 
     def problem(
         self,
@@ -47,7 +53,7 @@ class Reader:
         mend: str | None = None,
     ) -> None:
         """Note one problem."""
-        self._problems.append(
+        self.problems.append(
             Problem(path=path, message=message, value=value, allowed=allowed, mend=mend)
         )
 
@@ -64,7 +70,7 @@ class Reader:
             if not isinstance(error, ValidationError):
                 self.problem(name, "a number is not finite", mend="write a number")
                 return None
-            self._problems.extend(
+            self.problems.extend(
                 replace(problem, path=f"{name}: {problem.path}")
                 for problem in from_validation(error)
             )
@@ -72,20 +78,24 @@ class Reader:
 
     def yaml_file(self, name: str) -> JsonValue:
         """Return the data of a YAML file, or None with the reasons noted."""
+        if name in self._parsed:
+            return self._parsed[name]
         text = self._text(name)
         if text is None:
             return None
+        from catalog.readers.yaml_text import parse_yaml
+
         try:
-            node = yaml.compose(text, Loader=_LOADER)
-            if node is None:
-                self.problem(name, "the file is empty")
-                return None
-            self._twice(name, "", node)
-            data = _data_of(node)
-        except yaml.YAMLError as error:
-            self.problem(name, f"not YAML: {' '.join(str(error).split())}")
+            data, twice = parse_yaml(text)
+        except ValueError as error:
+            self.problem(name, f"not YAML: {error}")
             return None
-        return _JSON.validate_json(json.dumps(data, default=str))
+        if data is None:
+            self.problem(name, "the file is empty")
+        for path in twice:
+            self.problem(f"{name}: {path}", "the key is given twice", mend="keep one of them")
+        self._parsed[name] = data
+        return data
 
     def json_file(self, name: str) -> dict[str, JsonValue] | None:
         """Return the data of a JSON file that holds an object, or None with the reasons noted."""
@@ -116,6 +126,9 @@ class Reader:
 
     def _text(self, name: str) -> str | None:
         try:
+            content = self._files.get(name)
+            if content is not None:
+                return content.decode("utf-8")
             return (self.root / name).read_text(encoding="utf-8")
         except FileNotFoundError:
             self.problem(name, "the file is missing", mend="add it: see docs/catalog.md")
@@ -123,28 +136,7 @@ class Reader:
             self.problem(name, f"the file cannot be read: {error}")
         return None
 
-    def _twice(self, name: str, path: str, node: yaml.Node) -> None:
-        if isinstance(node, yaml.SequenceNode):
-            for index, item in enumerate(node.value):
-                self._twice(name, f"{path}[{index}]", item)
-            return
-        if not isinstance(node, yaml.MappingNode):
-            return
-        seen: set[str] = set()
-        for key, value in node.value:
-            where = f"{path}.{key.value}" if path else str(key.value)
-            if str(key.value) in seen:
-                self.problem(f"{name}: {where}", "the key is given twice", mend="keep one of them")
-            seen.add(str(key.value))
-            self._twice(name, where, value)
-
 
 def _not_json(text: str) -> JsonValue:
     """Refuse `Infinity` and `NaN`, which Python reads and writes although JSON has neither."""
     raise ValueError(f"{text} is not a JSON value")
-
-
-def _data_of(node: yaml.Node) -> object:
-    constructor = SafeConstructor()
-    data: object = constructor.construct_document(node)  # pyright: ignore[reportUnknownMemberType] - PyYAML's stub is partly untyped
-    return data

@@ -15,7 +15,7 @@ GIB: Final = 1024**3
 class Model(BaseModel):
     """A frozen, strict model that forbids unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 DnsLabel = Annotated[

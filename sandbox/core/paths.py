@@ -9,20 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from catalog.readers.cache import cache_root
+
+__all__ = ("PROJECT_ROOT", "cache_root", "sandboxes_home")
+
 PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
-
-
-def cache_root(environ: Mapping[str, str] | None = None) -> Path:
-    """Return `$TRIPLANE_CACHE`, else `$XDG_CACHE_HOME/triplane`, else `~/.cache/triplane`.
-
-    An empty variable counts as unset, as the XDG specification asks.
-    """
-    env = os.environ if environ is None else environ
-    if own := env.get("TRIPLANE_CACHE"):
-        return Path(own).expanduser().absolute()
-    if shared := env.get("XDG_CACHE_HOME"):
-        return Path(shared).expanduser().absolute() / "triplane"
-    return Path.home() / ".cache" / "triplane"
 
 
 def sandboxes_home(environ: Mapping[str, str] | None = None) -> Path:
