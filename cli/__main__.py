@@ -1,7 +1,7 @@
 """Runs the command and turns whatever happens into an exit code.
 
 A person sees one line, never a traceback; `TRIPLANE_DEBUG=1` shows it. Typer and what it needs are
-imported here and nowhere below `cli/app.py`; each command imports its own part when it is called.
+imported here and nowhere below `cli/options`; a command imports its own part when it is called.
 """
 
 import os
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from typer.main import get_command
 
-from cli.app import app
+from cli.app import app_of
 from cli.errors import ExitCode, InputError
 from models.core.problems import ProblemsError
 
@@ -20,7 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with `arguments` (the process's own by default); return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code: object = get_command(app).main(given, prog_name="triplane", standalone_mode=False)
+        code: object = get_command(app_of(given)).main(
+            given, prog_name="triplane", standalone_mode=False
+        )
     except (InputError, ProblemsError) as error:
         _say(str(error))
         return ExitCode.UNUSABLE_INPUT

@@ -2,14 +2,15 @@
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from catalog.readers.profiles import load_profiles
-from cli.commands.old_flags import OldFlags, answer_of_flags, old_number, with_flags
+from cli.commands.old_flags import answer_of_flags, old_number, with_flags
 from cli.errors import ExitCode, InputError
+from cli.options.budget import BudgetOptions
 from cli.output import formats as output
 from cli.output import plot
 from cli.output.answers import Answer, answer, unknown
@@ -19,21 +20,6 @@ from models.cases.cases import case_of
 from models.cases.profiles import MemoryProfile
 from models.core.problems import ProblemsError
 from models.memory import Verdict
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BudgetOptions:
-    """What the command line says; `case` holds the options that are fields of a case."""
-
-    case: Mapping[str, JsonValue]
-    old: OldFlags
-    model_config: Path | None = None
-    cases: Path | None = None
-    model_configs: Path | None = None
-    profiles: Path | None = None
-    use_profiles: bool = True
-    as_json: bool = False
-    plot: Path | None = None
 
 
 def run(options: BudgetOptions) -> int:

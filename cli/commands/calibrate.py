@@ -3,13 +3,13 @@
 import json
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from catalog.readers.profiles import write_profile
 from cli.errors import ExitCode, InputError
+from cli.options.calibrate import CalibrateOptions
 from cli.reading.inputs import read_config, read_configs, read_text, sources
 from models.cases.asking import Asked, ask
 from models.cases.calibration import Term, compared
@@ -18,23 +18,6 @@ from models.cases.profiles import MemoryProfile
 from models.core.problems import ProblemsError
 from models.engine.startup_log import Measured, StartupLog, read_log
 from models.memory import BudgetRequest
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CalibrateOptions:
-    """What the command line says; `settings` are `name=value` of fields of a case."""
-
-    log: Path
-    model: str | None = None
-    model_config: Path | None = None
-    model_configs: Path | None = None
-    gpu: str | None = None
-    vllm_version: str | None = None
-    settings: tuple[str, ...] = ()
-    name: str | None = None
-    write: bool = False
-    profiles: Path | None = None
-    as_json: bool = False
 
 
 def run(options: CalibrateOptions) -> int:

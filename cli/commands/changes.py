@@ -11,12 +11,12 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final, cast
 
 from pydantic import JsonValue
 
 from cli.errors import ExitCode, InputError
+from cli.options.changes import ChangesOptions
 from cli.output import finding_lines
 from cli.reading.inputs import read_text
 from policies.changes.preview import RULE, preview_findings
@@ -32,15 +32,6 @@ _BLOCKING: Final = frozenset({Severity.ERROR, Severity.UNKNOWN})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ChangesOptions:
-    """What `changes` was asked; `approved` are objects ("Kind/namespace/name")."""
-
-    preview: Path
-    approved: tuple[str, ...] = ()
-    as_json: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Preview:
     """A preview as the rules read it: its steps and the stack's settings, where it has any."""
 
@@ -52,7 +43,7 @@ class Preview:
 def run(options: ChangesOptions) -> int:
     """Judge the preview and print what stands against it; return the exit code."""
     preview = parse(read_text(options.preview), str(options.preview))
-    findings = _findings(preview, options.approved)
+    findings = _findings(preview, options.approve)
     operations = Counter(str(step.get("op", "")) for step in preview.steps)
     if options.as_json:
         print(_json(findings, operations))

@@ -11,6 +11,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from cli.errors import ExitCode, InputError
+from cli.options.check import CheckOptions
 from cli.output import finding_lines
 from cli.reading.files import Read, Unreadable, paths_of, read
 from policies.core.context import Context
@@ -21,19 +22,6 @@ from policies.views.kubernetes.releases_of import ALIASES, pinned
 from policies.views.kubernetes.runtimes import is_runtime, with_runtime
 
 _VERSION: Final = re.compile(r"v?\d+(\.\d+){0,2}([-+.].*)?")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CheckOptions:
-    """What `check` was asked; `versions` as written (`vllm=0.33.0`)."""
-
-    files: tuple[Path, ...] = ()
-    catalog: bool = False
-    stack: Path | None = None
-    strict: bool = False
-    profile: Profile = Profile.ANYBODY
-    versions: tuple[str, ...] = ()
-    as_json: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

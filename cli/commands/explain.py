@@ -3,20 +3,12 @@
 import difflib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from cli.errors import ExitCode, InputError
+from cli.options.explain import ExplainOptions
 from policies.frame.explain import Explanation, explanations
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ExplainOptions:
-    """Ids as messages print them; none: all of them are listed."""
-
-    rules: tuple[str, ...] = ()
-    as_json: bool = False
 
 
 def run(options: ExplainOptions) -> int:

@@ -5,12 +5,11 @@ The flags do not tell KV heads and head size. Ours is then computed for the most
 is a verdict, else it is unknown and names them.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from pydantic import JsonValue
 
-from cli.errors import InputError
+from cli.options.old_flags import OldFlags
 from cli.output.answers import Answer, OldNumber, unknown
 from models.cases.asking import Sources, ask
 from models.cases.calibration import budget_with
@@ -28,32 +27,6 @@ _LEAST_WIDE: Final = 64
 _VOCABULARY: Final = 128_256
 _NOMINAL: Final = 0.12
 """How far CUDA's total may be below the nominal size for both to mean one card."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OldFlags:
-    """The flags as given; sizes in GB (10^9 bytes). `kv_heads` and `head_dim` are new."""
-
-    total_vram: float | None = None
-    model_size: float | None = None
-    layers: int | None = None
-    heads: int | None = None
-    kv_heads: int | None = None
-    head_dim: int | None = None
-    batch: int | None = None
-    context: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse sizes that no card and no checkpoint has."""
-        for name, value in (("--total-vram", self.total_vram), ("--model-size", self.model_size)):
-            if value is not None and not 0 < value <= _MOST_GB:
-                raise InputError(f"{name} {value:g}: must be GB, above 0 and at most {_MOST_GB:g}")
-
-    @property
-    def used(self) -> bool:
-        """Whether any of them is given."""
-        mine = (self.total_vram, self.model_size, self.layers, self.heads, self.batch, self.context)
-        return any(value is not None for value in mine)
 
 
 def with_flags(case: Case, flags: OldFlags, known: Sources) -> tuple[Case, tuple[str, ...]]:

@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -13,13 +12,13 @@ from pydantic import JsonValue
 from catalog.loader import load
 from cli.commands.select import card_of, contract_of
 from cli.errors import ExitCode, InputError
+from cli.options.onboard import OnboardOptions
 from cli.reading.model_source import from_path
 from models.core.names import WORKLOAD_NAME_MAX
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import Catalog
 from models.memory import Verdict
 from models.serving.onboarding import (
-    DEFAULT_OWNER,
     CardFit,
     Draft,
     Known,
@@ -32,26 +31,6 @@ from models.serving.onboarding import (
 _MODELS: Final = Path(__file__).resolve().parents[2] / "catalog" / "models"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OnboardOptions:
-    """What the command line says; `hub_url` None is the usual hub."""
-
-    source: str | None = None
-    name: str | None = None
-    format: str | None = None
-    vram_budget: float | None = None
-    gpu_pool: str | None = None
-    hub_url: str | None = None
-    revision: str = "main"
-    owner: str = DEFAULT_OWNER
-    license: str | None = None
-    engine: str | None = None
-    output: Path | None = None
-    dry_run: bool = False
-    force: bool = False
-    as_json: bool = False
-
-
 def run(options: OnboardOptions) -> int:
     """Draft, print, write unless it is a dry run, and return the exit code."""
     catalog = load()
@@ -59,7 +38,7 @@ def run(options: OnboardOptions) -> int:
     if options.license is not None:
         known = known.model_copy(update={"license": options.license})
     name = _name(options, known)
-    engine = options.engine or newest_engine(catalog.engines)
+    engine = options.vllm_version or newest_engine(catalog.engines)
     contract = contract_of(catalog, engine)
     drafted = draft(
         name,

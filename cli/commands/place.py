@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,6 +10,7 @@ from catalog.loader import load
 from catalog.readers.reading import Reader
 from cli.commands.select import contract_of
 from cli.errors import ExitCode, InputError
+from cli.options.place import PlaceOptions
 from cli.reading.model_source import find_model, subject_of
 from models.core.base import Model
 from models.engine.arguments import EngineOverrides
@@ -24,19 +24,6 @@ from models.serving.onboarding import newest_engine
 _RESERVE_GIB = 0.5
 
 _M = TypeVar("_M", bound=Model)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PlaceOptions:
-    """What the command line says; `file` or `preset` names the models."""
-
-    file: Path | None = None
-    preset: Path | None = None
-    state: Path | None = None
-    gpus: Sequence[str] = ()
-    strategy: Strategy | None = None
-    reserve_gib: float | None = None
-    as_json: bool = False
 
 
 def run(options: PlaceOptions) -> int:

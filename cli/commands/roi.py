@@ -1,13 +1,12 @@
 """`triplane roi`: what a KV cache outside the GPU saves and costs."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from pydantic import ValidationError
 
 from cli.errors import ExitCode, InputError
+from cli.options.roi import RoiOptions
 from models.core.problems import from_validation
 from models.serving.roi import Roi, RoiInput, roi
 
@@ -27,16 +26,6 @@ _LINES: Final = (
     ("tokens_held", "tokens that the tiers hold", ",.0f"),
     ("load_gib_per_sec", "GiB per second from the tiers at the peak", ".3f"),
 )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RoiOptions:
-    """What the command line says: the fields of `RoiInput` that were given."""
-
-    given: Mapping[str, float]
-    gpu: str | None = None
-    region: str = "us-east-1"
-    as_json: bool = False
 
 
 def run(options: RoiOptions) -> int:

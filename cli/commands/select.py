@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from catalog.loader import load
 from cli.errors import ExitCode, InputError
+from cli.options.select import SelectOptions
 from cli.reading.model_source import find_model, subject_of
 from models.engine.arguments import EngineOverrides, Environment
 from models.facts.accelerators import Accelerator
@@ -16,31 +16,16 @@ from models.facts.contract import EngineContract
 from models.serving.selection import Selection, Subject, select, smallest
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SelectOptions:
-    """What the command line says."""
-
-    models: Sequence[str]
-    format: str | None = None
-    environments: Sequence[Environment] = ()
-    gpus: Sequence[str] = ()
-    tp: int | None = None
-    max_model_len: int | None = None
-    engine: str | None = None
-    as_json: bool = False
-
-
 def run(options: SelectOptions) -> int:
     """Answer, print and return the exit code."""
-    if not options.models:
+    names = (*options.models, *options.model)
+    if not names:
         raise InputError("say which model: --model DIRECTORY, config.json or a catalog name")
-    if options.tp is not None and not options.gpus:
+    if options.tp is not None and not options.gpu:
         raise InputError("--tp: say on which card, with --gpu")
     catalog = load()
-    cards = [card_of(catalog, text) for text in options.gpus]
-    subjects = [
-        subject_of(find_model(text, catalog), catalog, options.format) for text in options.models
-    ]
+    cards = [card_of(catalog, text) for text in options.gpu]
+    subjects = [subject_of(find_model(text, catalog), catalog, options.format) for text in names]
     answers = [_selections(options, subject, catalog, cards) for subject in subjects]
     rows = [_row(subject, found) for subject, found in zip(subjects, answers, strict=True)]
     if options.as_json:
@@ -73,9 +58,9 @@ def contract_of(catalog: Catalog, version: str) -> EngineContract:
 def _selections(
     options: SelectOptions, subject: Subject, catalog: Catalog, cards: Sequence[Accelerator]
 ) -> list[Selection]:
-    contract = contract_of(catalog, options.engine or subject.entry.engine)
+    contract = contract_of(catalog, options.vllm_version or subject.entry.engine)
     overrides = EngineOverrides(max_model_len=options.max_model_len)
-    environments = options.environments or tuple(Environment)
+    environments = options.env or tuple(Environment)
     if not cards:
         known = tuple(catalog.accelerators.values())
         return [smallest(subject, each, known, contract, overrides) for each in environments]

@@ -57,9 +57,10 @@ ROOMS: Final[dict[str, set[str]]] = {
     "catalog/programs": set(),
     "catalog/programs/seed": set(),
     "catalog/readers": set(),
-    "cli": {"cli/commands", "cli/errors"},
-    "cli/commands": {"cli/errors", "cli/output", "cli/reading"},
+    "cli": {"cli/errors"},
+    "cli/commands": {"cli/errors", "cli/options", "cli/output", "cli/reading"},
     "cli/errors": set(),
+    "cli/options": {"cli/errors"},
     "cli/output": set(),
     "cli/reading": {"cli/errors"},
     "components": {
