@@ -14,12 +14,14 @@ from pydantic import JsonValue
 
 from models.architecture import Architecture, architecture
 from models.core.base import GIB
-from models.engine.arguments import EngineArguments, EngineOverrides, Environment, Parallelism
+from models.engine.arguments import EngineArguments
+from models.engine.profiles import EngineOverrides, Environment, Parallelism
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import Catalog, CatalogModel
 from models.facts.contract import EngineContract
 from models.memory.terms.weights import Rank, weight_bytes
-from models.plan.resolve.model import Wanted, choose
+from models.serving.chosen_arguments import choose
+from models.serving.reasons import Wanted
 
 CLASSES: Final = ("t4", "a100-80gb", "a10g", "l4", "h100-80gb", "b200-180gb")
 TENSORS: Final = (1, 2, 4, 8)
@@ -147,24 +149,18 @@ def _case(
     )
 
 
+_ASKED: Final = (
+    *("max_model_len", "max_num_seqs", "gpu_memory_utilization", "kv_cache_dtype", "dtype"),
+    *("tensor_parallel_size", "max_num_batched_tokens", "quantization", "enable_prefix_caching"),
+    *("block_size", "attention_backend"),
+)
+"""What goldens ask for, in their order; the oracle's process has one rank of one stage."""
+
+
 def _given(arguments: EngineArguments) -> dict[str, JsonValue]:
     """Return the engine's own names and values of what we pass on its command line."""
-    optional: dict[str, JsonValue] = {
-        "max_num_batched_tokens": arguments.max_num_batched_tokens,
-        "quantization": arguments.quantization,
-        "enable_prefix_caching": arguments.prefix_caching,
-        "block_size": arguments.block_size,
-        "attention_backend": arguments.attention_backend,
-    }
-    return {
-        "max_model_len": arguments.max_model_len,
-        "max_num_seqs": arguments.max_num_seqs,
-        "gpu_memory_utilization": arguments.gpu_memory_utilization,
-        "kv_cache_dtype": arguments.kv_cache_dtype,
-        "dtype": arguments.dtype,
-        "tensor_parallel_size": arguments.parallelism.tensor,
-        **{name: value for name, value in optional.items() if value is not None},
-    }
+    held = {"dtype": "auto", **arguments.model_dump(exclude_none=True)}
+    return {name: held[name] for name in _ASKED if name in held}
 
 
 def _asks(built: Architecture, length: int) -> tuple[tuple[int, int], ...]:

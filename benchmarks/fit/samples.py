@@ -36,7 +36,7 @@ class Sample:
     def ranks(self) -> int:
         """Return the GPUs of a replica."""
         arguments = self.taken.request.arguments
-        return arguments.tensor * arguments.pipeline
+        return arguments.tensor_parallel_size * arguments.pipeline_parallel_size
 
     def over(self, fitted: Fitted) -> float:
         """Return what is estimated beside the weights, GiB."""

@@ -181,10 +181,10 @@ def _graphs(runs: Sequence[Sample]) -> Iterator[Point]:
     """Yield what capturing took; a log that says less than nothing measured something else."""
     for run in runs:
         seen = run.case.number("graph_gib")
-        if seen is None or seen < 0 or run.taken.resolved.eager:
+        if seen is None or seen < 0 or run.taken.resolved.enforce_eager:
             continue
         request, resolved = run.taken.request, run.taken.resolved
-        layers = layers_on_stage(request.architecture, request.arguments.pipeline)
+        layers = layers_on_stage(request.architecture, request.arguments.pipeline_parallel_size)
         size = layers * captured_sizes(resolved, request.behavior) / 64 / 1024
         yield Point(thread=run.case.source, size=size, value=seen)
 

@@ -12,7 +12,7 @@ from catalog.loader import load
 from models.architecture import architecture, with_quantization
 from models.core.base import GIB
 from models.facts.catalog import Catalog
-from models.memory import Arguments, BudgetRequest, Card, behavior_of
+from models.memory import BudgetRequest, Card, EngineArguments, behavior_of
 
 
 def from_goldens() -> list[Asked]:
@@ -58,14 +58,14 @@ def golden_request(
         architecture=found,
         card=Card(memory_gib=accelerator.memory_gib, capability=accelerator.capability),
         behavior=behavior_of("0.33.0"),
-        arguments=Arguments(
+        arguments=EngineArguments(
             max_model_len=engine["max_model_len"],
             max_num_seqs=engine["max_num_seqs"],
             max_num_batched_tokens=engine["max_num_batched_tokens"],
             kv_cache_dtype=engine["kv_cache_dtype"],
             dtype=engine["dtype"],
-            tensor=engine["tp"],
-            expert_parallel=golden["id"].endswith("-ep"),
+            tensor_parallel_size=engine["tp"],
+            enable_expert_parallel=golden["id"].endswith("-ep"),
             enable_prefix_caching=engine["prefix_caching"],
             block_size=engine["block_size"] if golden["id"].startswith("r:llmd") else None,
         ),

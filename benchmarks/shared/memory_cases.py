@@ -21,7 +21,7 @@ from models.cases.cases import Case as Question
 from models.cases.cases import arguments_of_case
 from models.cases.cases import case_of as question_of
 from models.facts.catalog import Catalog
-from models.memory import Arguments, BudgetRequest
+from models.memory import BudgetRequest, EngineArguments
 
 ROOT: Final = Path(__file__).parents[2]
 DATA: Final = ROOT.parent / "shared" / "data"
@@ -76,7 +76,7 @@ def _sources(names: ModelNames, catalog: Catalog) -> Sources:
 
 
 def _case(line: Line, known: Sources) -> Case:
-    request, missing = _request(question_of(line)[0], known)
+    request, missing = _request(question_of(line, known.catalog.engines)[0], known)
     observed = line.get("observed")
     return Case(
         id=str(line["id"]),
@@ -89,7 +89,7 @@ def _case(line: Line, known: Sources) -> Case:
 
 
 def _request(question: Question, known: Sources) -> tuple[BudgetRequest | None, str | None]:
-    if question.n_gpus is None and question.tp is None:
+    if question.n_gpus is None and not question.states("tensor_parallel_size"):
         return None, "n_gpus and tp: neither is given"
     asked = ask(question, known)
     if asked.other_make:
@@ -97,6 +97,6 @@ def _request(question: Question, known: Sources) -> tuple[BudgetRequest | None, 
     return asked.request, "; ".join(asked.missing) or None
 
 
-def arguments_of_line(line: Line) -> Arguments:
+def arguments_of_line(line: Line) -> EngineArguments:
     """Return the engine arguments of a line; null or absent takes the release's default."""
-    return arguments_of_case(question_of(line)[0])
+    return arguments_of_case(question_of(line, load().engines)[0])

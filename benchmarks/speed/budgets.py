@@ -23,7 +23,7 @@ from benchmarks.shared.memory_cases import ROOT
 from catalog.loader import load
 from models.architecture import architecture
 from models.facts.catalog import Catalog
-from models.memory import Arguments, BudgetRequest, Card, behavior_of_contract, budget
+from models.memory import BudgetRequest, Card, EngineArguments, behavior_of_contract, budget
 
 NUMBER: Final = 1000
 
@@ -69,7 +69,9 @@ def jobs(catalog: Catalog, number: int = NUMBER) -> list[Job]:
             architecture=shapes[model.entry.name],
             card=Card(memory_gib=accelerator.memory_gib, capability=accelerator.capability),
             behavior=behavior,
-            arguments=Arguments(max_model_len=1024 + index, tensor=1 << index % 4),
+            arguments=EngineArguments(
+                max_model_len=1024 + index, tensor_parallel_size=1 << index % 4
+            ),
             n_gpus=8,
         )
         found.append((model.config, request))

@@ -69,7 +69,7 @@ def _check(options: BudgetOptions) -> None:
 
 def _one(options: BudgetOptions, known: Sources, profiles: tuple[MemoryProfile, ...]) -> Answer:
     try:
-        case, _ = case_of(options.case)
+        case, _ = case_of(options.case, known.catalog.engines)
     except ProblemsError as error:
         raise InputError("; ".join(str(problem) for problem in error.problems)) from None
     old = options.old
@@ -113,7 +113,7 @@ def _many(
             line = parse_object(text, where)
             name = _name_in(line) or name
             given = {name: value for name, value in line.items() if value is not None}
-            case, unused = case_of({**options.case, **given})
+            case, unused = case_of({**options.case, **given}, known.catalog.engines)
         except (InputError, ProblemsError) as error:
             reason = _line_problem(error, where)
             _warn(reason)
@@ -126,8 +126,8 @@ def _many(
         # A field that is there and null is a record of what nobody wrote down; one that is left out
         # is a question, and takes the default: the pinned release, one GPU.
         pinned = replace(known, pinned="vllm_version" not in line)
-        recorded = "n_gpus" in line or "tp" in line
-        unknown_gpus = recorded and case.tp is None and case.n_gpus is None
+        recorded = not {"n_gpus", "tp", "tensor_parallel_size"}.isdisjoint(line)
+        unknown_gpus = recorded and not case.states("tensor_parallel_size") and case.n_gpus is None
         found = answer(case, pinned, profiles, gpus_unknown=unknown_gpus)
         if unused:
             found = replace(found, notes=(*found.notes, f"not used: {', '.join(unused)}"))

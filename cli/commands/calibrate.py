@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -13,10 +14,11 @@ from cli.options.calibrate import CalibrateOptions
 from cli.reading.inputs import read_config, read_configs, read_text, sources
 from models.cases.asking import Asked, ask
 from models.cases.calibration import Term, compared
-from models.cases.cases import Case, case_of
+from models.cases.cases import NAMES, Case, case_of, is_field
 from models.cases.profiles import MemoryProfile
 from models.core.problems import ProblemsError
 from models.engine.startup_log import Measured, StartupLog, read_log
+from models.facts.contract import EngineContract
 from models.memory import BudgetRequest
 
 
@@ -29,8 +31,8 @@ def run(options: CalibrateOptions) -> int:
             "Available KV cache memory: .., model weights take ..)"
         )
     config = None if options.model_config is None else read_config(options.model_config)
-    case = _case(options, log)
     known = sources(read_configs(options.model_configs), pinned=True)
+    case = _case(options, log, known.catalog.engines)
     asked = ask(case, known, config)
     if asked.request is None:
         hints = "; name them with --model, --model-config, --gpu, --vllm-version or --set"
@@ -52,7 +54,9 @@ def run(options: CalibrateOptions) -> int:
     return ExitCode.GOOD
 
 
-def _case(options: CalibrateOptions, log: StartupLog) -> Case:
+def _case(
+    options: CalibrateOptions, log: StartupLog, engines: Mapping[str, EngineContract]
+) -> Case:
     """Return the run of the log; what the command line says wins."""
     given: dict[str, JsonValue] = {**log.settings}
     if log.measured.utilization is not None:
@@ -64,12 +68,12 @@ def _case(options: CalibrateOptions, log: StartupLog) -> Case:
         given["gpu_mem_gib"] = log.measured.total_gib
     for setting in options.settings:
         name, separator, value = setting.partition("=")
-        if not separator or name not in Case.model_fields:
-            allowed = ", ".join(Case.model_fields)
+        if not separator or not is_field(name):
+            allowed = ", ".join(NAMES)
             raise InputError(f"--set {setting}: must be NAME=VALUE, NAME one of {allowed}")
         given[name] = value
     try:
-        return case_of(given)[0]
+        return case_of(given, engines)[0]
     except ProblemsError as error:
         raise InputError("; ".join(str(problem) for problem in error.problems)) from None
 
@@ -82,7 +86,7 @@ def _profile(
     model = next((name for name in names if "/" in name), names[-1])
     parallel = request.arguments
     version = asked.version or "unknown"
-    parts = (model.rsplit("/", maxsplit=1)[-1], gpu, f"tp{parallel.tensor}", version)
+    parts = (model.rsplit("/", maxsplit=1)[-1], gpu, f"tp{parallel.tensor_parallel_size}", version)
     name = options.name or re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")
     if not re.fullmatch(r"[\w.-]+", name):
         raise InputError(f"--name {name}: letters, digits, dashes and dots only")

@@ -17,7 +17,7 @@ from models.cases.cases import Case
 from models.cases.profiles import MemoryProfile
 from models.core.base import GIB
 from models.engine.startup_log import Measured
-from models.memory import Arguments, Budget, BudgetRequest, Verdict
+from models.memory import Budget, BudgetRequest, EngineArguments, Verdict
 from models.memory.calculator import CalculatorInput, CalculatorResult, old_calculator
 
 _GB: Final = 1e9
@@ -67,7 +67,7 @@ def old_number(case: Case, flags: OldFlags, ours: Budget) -> OldNumber:
         "--context": flags.context,
         "--layers": flags.layers,
         "--heads": flags.heads,
-        "--quant": case.quant,
+        "--quant": case.quantization,
     }
     missing = [name for name, value in parts.items() if value is None]
     if missing:
@@ -77,7 +77,7 @@ def old_number(case: Case, flags: OldFlags, ours: Budget) -> OldNumber:
             {
                 "total_vram": flags.total_vram,
                 "model_size": flags.model_size,
-                "quant": case.quant,
+                "quant": case.quantization,
                 "batch": flags.batch,
                 "context": flags.context,
                 "layers": flags.layers,
@@ -86,7 +86,7 @@ def old_number(case: Case, flags: OldFlags, ours: Budget) -> OldNumber:
         )
     )
     if found is None:
-        return OldNumber(result=None, why=f"it does not know the format {case.quant}")
+        return OldNumber(result=None, why=f"it does not know the format {case.quantization}")
     return OldNumber(result=found, why=_why(found, flags, ours))
 
 
@@ -140,7 +140,7 @@ def _between(most: Budget, least: Budget) -> Budget:
 def _evaluated(
     case: Case, flags: OldFlags, known: Sources, *, least: bool
 ) -> tuple[Budget, BudgetRequest, tuple[str, ...]] | Answer:
-    plain = case.model_copy(update={"quant": None})
+    plain = case.model_copy(update={"quantization": None})
     asked = ask(plain, known, _config(flags, least=least))
     if asked.request is None:
         return unknown(case.id or "budget", asked.missing, asked.notes)
@@ -149,7 +149,7 @@ def _evaluated(
         model="",
         gpu="",
         version="",
-        arguments=Arguments(),
+        arguments=EngineArguments(),
         measured=Measured(weights_gib=(flags.model_size or 0.0) * _GB / GIB),
         source="--model-size",
     )

@@ -13,7 +13,7 @@ from cli.errors import ExitCode, InputError
 from cli.options.place import PlaceOptions
 from cli.reading.model_source import find_model, subject_of
 from models.core.base import Model
-from models.engine.arguments import EngineOverrides
+from models.engine.profiles import EngineOverrides
 from models.facts.catalog import Catalog
 from models.placement.files import GpuRow, ModelRow, PlacementFile, StateFile, gpu_rows
 from models.placement.needs import need_gib

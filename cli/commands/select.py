@@ -9,7 +9,7 @@ from catalog.loader import load
 from cli.errors import ExitCode, InputError
 from cli.options.select import SelectOptions
 from cli.reading.model_source import find_model, subject_of
-from models.engine.arguments import EngineOverrides, Environment
+from models.engine.profiles import EngineOverrides, Environment
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import Catalog
 from models.facts.contract import EngineContract

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from models.engine.arguments import Environment
+from models.engine.profiles import Environment
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,10 +23,10 @@ from models.facts.contract import EngineContract, MinimumCapability
 from models.facts.golden import ModelGoldens
 from models.memory import (
     UNSIZED_CACHE_DTYPES,
-    Arguments,
     Behavior,
     BudgetRequest,
     Card,
+    EngineArguments,
     behavior_of,
     behavior_of_contract,
     first_release,
@@ -87,16 +87,12 @@ def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = N
             shape = architecture(model.config)
         except ProblemsError as error:
             missing += [f"model: {problem}" for problem in error.problems]
-    try:
-        arguments = arguments_of_case(case)
-    except ProblemsError as error:
-        missing += [f"arguments: {problem}" for problem in error.problems]
-        arguments = Arguments()
+    arguments = arguments_of_case(case)
     if arguments.kv_cache_dtype in UNSIZED_CACHE_DTYPES:
         missing.append(f"kv_cache_dtype: the bytes of {arguments.kv_cache_dtype!r} are not known")
     version = case.vllm_version or _pinned(model.entry, sources)
     notes = [*found.notes, *([model.note] if model.note else [])]
-    if arguments.speculative_tokens:
+    if arguments.num_speculative_tokens:
         notes.append("speculative decoding: the draft's weights and cache are not counted")
     asked = Asked(
         case=case,
@@ -198,8 +194,8 @@ def _model(name: str | None, sources: Sources) -> _Model:
 
 
 def _computable(
-    arguments: Arguments, shape: Architecture, card: Card, notes: list[str]
-) -> Arguments:
+    arguments: EngineArguments, shape: Architecture, card: Card, notes: list[str]
+) -> EngineArguments:
     """Take float16 where the dtype is `auto` and the card cannot compute in bfloat16."""
     old = card.capability < _BFLOAT16_SINCE and not card.rocm
     if arguments.dtype is not None or shape.dtype != "bfloat16" or not old:

@@ -80,7 +80,7 @@ def _graphs_gib(seen: Measured, taken: Measure, consumed: float | None) -> float
 
     A log that has every other term tells the deduction by what is left, whatever capturing took.
     """
-    if taken.resolved.eager:
+    if taken.resolved.enforce_eager:
         return None
     captured = None if seen.cuda_graph_gib is None else max(0.0, seen.cuda_graph_gib)
     if not taken.request.behavior.graphs_deducted:

@@ -7,11 +7,15 @@ depends on. `models/cases/calibration.py` puts it in place of the estimate.
 from collections.abc import Iterable
 from typing import Final
 
+from pydantic import SerializerFunctionWrapHandler, field_serializer, field_validator
+
+from models.architecture.config.fields import is_mapping
 from models.cases.asking import Asked
 from models.core.base import Model
+from models.engine.arguments import ARGUMENTS, EngineArguments
 from models.engine.startup_log import Measured
 from models.facts.catalog import plain_name
-from models.memory import Arguments, BudgetRequest, behavior_of
+from models.memory import BudgetRequest, behavior_of
 from models.memory.inputs.request import resolve
 
 
@@ -22,22 +26,30 @@ class MemoryProfile(Model):
     model: str
     gpu: str
     version: str
-    arguments: Arguments
+    arguments: EngineArguments
     measured: Measured
     source: str
 
+    @field_validator("arguments", mode="before")
+    @classmethod
+    def _read(cls, arguments: object) -> object:
+        """Take arguments as files name them."""
+        if not is_mapping(arguments):
+            return arguments
+        names = {row.stored: row.name for row in ARGUMENTS.values()}
+        return {names.get(name, name): value for name, value in arguments.items()}
 
-_SAME: Final = (
-    "tensor",
-    "pipeline",
-    "data",
-    "expert_parallel",
-    "context",
-    "speculative_tokens",
-    "language_model_only",
-    "cpu_offload_gib",
-)
-"""Arguments that a profile must share with a run: other values load or allocate other things."""
+    @field_serializer("arguments", mode="wrap")
+    def _write(
+        self, arguments: EngineArguments, dump: SerializerFunctionWrapHandler
+    ) -> dict[str, object]:
+        """Name arguments as files do."""
+        held: dict[str, object] = dump(arguments)
+        return {ARGUMENTS[name].stored: value for name, value in held.items()}
+
+
+_LOADS: Final = tuple(row.name for row in ARGUMENTS.values() if row.loads)
+"""Arguments that a profile must share with a run."""
 
 
 def fitting(profiles: Iterable[MemoryProfile], asked: Asked) -> MemoryProfile | None:
@@ -57,16 +69,16 @@ def _fits(profile: MemoryProfile, asked: Asked, request: BudgetRequest) -> bool:
         plain_name(profile.model) in names
         and plain_name(profile.gpu) in cards
         and behavior_of(profile.version).release == behavior_of(asked.version).release
-        and all(getattr(mine, name) == getattr(theirs, name) for name in _SAME)
+        and all(getattr(mine, name) == getattr(theirs, name) for name in _LOADS)
         and _formats(request, mine) == _formats(request, theirs)
     )
 
 
-def _formats(request: BudgetRequest, arguments: Arguments) -> tuple[str, str, str | None]:
+def _formats(request: BudgetRequest, arguments: EngineArguments) -> tuple[str, str, str | None]:
     """Return the dtypes and the quantization, which a log prints and an `auto` resolves to."""
     resolved = resolve(request.model_copy(update={"arguments": arguments}))
     stated = request.architecture.quantization is not None
-    return resolved.dtype, resolved.cache_dtype, None if stated else arguments.quantization
+    return resolved.dtype, resolved.kv_cache_dtype, None if stated else arguments.quantization
 
 
 def _distance(profile: MemoryProfile, request: BudgetRequest) -> tuple[bool, int, int]:

@@ -13,7 +13,7 @@ from typing import Final
 from models.architecture import Architecture, Quantization, SchemeKind
 from models.architecture.config.name_words import words_of
 from models.architecture.config.quantization import named_scheme
-from models.memory import Arguments
+from models.memory import EngineArguments
 
 _WORDS: Final[Mapping[str, str]] = {
     "nvfp4": "nvfp4",
@@ -50,7 +50,7 @@ class Stored:
     """An architecture with the arguments that tell how it is stored, and what was assumed."""
 
     shape: Architecture
-    arguments: Arguments
+    arguments: EngineArguments
     note: str | None = None
 
 
@@ -72,7 +72,7 @@ def _with_bits(method: str, words: Collection[str]) -> str:
     return "int8" if wide else method
 
 
-def stored_as_named(name: str | None, shape: Architecture, arguments: Arguments) -> Stored:
+def stored_as_named(name: str | None, shape: Architecture, arguments: EngineArguments) -> Stored:
     """Return the architecture of a checkpoint whose configuration was found by its name.
 
     Where the configuration's own quantization is of another kind than the one named, the named one

@@ -1,182 +1,247 @@
-"""Engine arguments: what one replica of vLLM is started with, and how that is written.
+"""Engine arguments: the one type of them, which is also the one table of what they are called.
 
-`EngineArguments` is the resolved, complete set (`models/plan/plan.py` resolves it from the
-environment's profile, the model and the deployment's overrides); `command_line` renders it for one
-engine release and refuses what that release does not accept.
+A field of `EngineArguments` has the name that the engine's own parser gives the argument
+(`tensor_parallel_size`), from which its option follows (`--tensor-parallel-size`); short options
+and other spellings come from the release's contract (`models/engine/command.py`). What we call an
+argument besides, and whether a measured run holds for one value only, stands at the field, in
+`Also`. Everything else that knows arguments derives from here: cases, logs, profiles, goldens, the
+policies' reading of a container, the command line.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, cast, get_args
 
-from pydantic import Field, PositiveInt
+from pydantic import BaseModel, Field
+from pydantic.fields import FieldInfo
 
 from models.core.base import Model
 from models.core.problems import Problem, shown
 from models.engine.command import Fault, FaultKind, Parser
+from models.engine.command_line import Line, Option, option_of
+from models.engine.values import READERS, count_of
 from models.facts.contract import EngineContract
 
-
-class Environment(StrEnum):
-    """The stack's environment; it selects the engine profile."""
-
-    DEV = "dev"
-    STAGING = "staging"
-    PROD = "prod"
+Count = Annotated[int, Field(gt=0, le=2**40)]
+"""More than any run has; what is larger is a mistake, and may be too large for a float."""
 
 
-class EngineProfile(Model):
-    """An environment's engine defaults (docs/settings.md)."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Also:
+    """What is said of an argument beside its type.
 
-    gpu_memory_utilization: float
-    max_model_len: PositiveInt
-    max_num_seqs: PositiveInt
-    kv_cache_dtype: str
-    enable_prefix_caching: bool
-    block_size: PositiveInt
+    `case` is its name in lines of `--cases` and its short option of our own commands, `stored` the
+    one in memory profiles and in a deployment's parallelism. With `loads` other values load or
+    allocate other things, so that a measured run holds for this value only. `inside` is the option
+    whose JSON holds the argument.
+    """
 
-
-PROFILES: Final[Mapping[Environment, EngineProfile]] = {
-    Environment.PROD: EngineProfile(
-        gpu_memory_utilization=0.90,
-        max_model_len=8192,
-        max_num_seqs=256,
-        kv_cache_dtype="fp8",
-        enable_prefix_caching=True,
-        block_size=16,
-    ),
-    Environment.STAGING: EngineProfile(
-        gpu_memory_utilization=0.88,
-        max_model_len=8192,
-        max_num_seqs=128,
-        kv_cache_dtype="fp8",
-        enable_prefix_caching=True,
-        block_size=16,
-    ),
-    Environment.DEV: EngineProfile(
-        gpu_memory_utilization=0.85,
-        max_model_len=4096,
-        max_num_seqs=64,
-        kv_cache_dtype="fp8",
-        enable_prefix_caching=True,
-        block_size=16,
-    ),
-}
+    case: str | None = None
+    stored: str | None = None
+    loads: bool = False
+    inside: str | None = None
 
 
-class Parallelism(Model):
-    """How one replica is spread over GPUs. GPUs of a replica = tensor x pipeline x data."""
+class EngineArguments(Model):
+    """Arguments of one replica by the engine's own names; None leaves the choice to the release.
 
-    tensor: PositiveInt = 1
-    pipeline: PositiveInt = 1
-    data: PositiveInt = 1
-    expert: bool = False
+    In the order in which a command line has them.
+    """
+
+    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = None
+    max_model_len: Count | None = None
+    max_num_seqs: Count | None = None
+    max_num_batched_tokens: Count | None = None
+    kv_cache_dtype: str | None = None
+    dtype: str | None = None
+    quantization: Annotated[str | None, Also(case="quant")] = None
+    block_size: Count | None = None
+    kv_cache_memory_bytes: Annotated[int, Field(gt=0, le=2**50)] | None = None
+    attention_backend: str | None = None
+    """Of memory it only tells which engine golden is of the same case."""
+    tensor_parallel_size: Annotated[Count, Also(case="tp", stored="tensor", loads=True)] = 1
+    pipeline_parallel_size: Annotated[Count, Also(case="pp", stored="pipeline", loads=True)] = 1
+    data_parallel_size: Annotated[Count, Also(case="dp", stored="data", loads=True)] = 1
+    decode_context_parallel_size: Annotated[
+        Count, Also(case="dcp", stored="context", loads=True)
+    ] = 1
+    cpu_offload_gb: Annotated[
+        float, Field(ge=0, le=2**20), Also(stored="cpu_offload_gib", loads=True)
+    ] = 0.0
+    """GiB of weights that each GPU leaves in the host's memory."""
+    num_speculative_tokens: Annotated[
+        int,
+        Field(ge=0, le=1024),
+        Also(
+            case="speculative_tokens",
+            stored="speculative_tokens",
+            loads=True,
+            inside="speculative_config",
+        ),
+    ] = 0
+    enable_prefix_caching: bool | None = None
+    enforce_eager: bool | None = None
+    enable_expert_parallel: Annotated[
+        bool, Also(case="ep", stored="expert_parallel", loads=True)
+    ] = False
+    language_model_only: Annotated[bool, Also(loads=True)] = False
 
     @property
     def gpus(self) -> int:
         """GPUs that one replica takes."""
-        return self.tensor * self.pipeline * self.data
+        return self.tensor_parallel_size * self.pipeline_parallel_size * self.data_parallel_size
 
 
-class EngineOverrides(Model):
-    """What a deployment changes of its environment's profile; None keeps the profile's value.
+class ServeArguments(EngineArguments):
+    """The complete arguments of one `vllm serve`.
 
-    `extra_args` are passed as they are after ours; one that the engine does not know, or that
-    repeats one of ours, is refused.
-    """
-
-    gpu_memory_utilization: Annotated[float, Field(gt=0, le=0.95)] | None = None
-    max_model_len: PositiveInt | None = None
-    max_num_seqs: PositiveInt | None = None
-    max_num_batched_tokens: PositiveInt | None = None
-    kv_cache_dtype: str | None = None
-    dtype: str | None = None
-    enable_prefix_caching: bool | None = None
-    block_size: PositiveInt | None = None
-    enforce_eager: bool | None = None
-    kv_cache_memory_bytes: PositiveInt | None = None
-    extra_args: tuple[str, ...] = ()
-
-
-class EngineArguments(Model):
-    """The complete arguments of one replica. None leaves the choice to the engine.
-
-    `prefix_caching` None means that neither switch is passed (families to which it does not
-    apply); `block_size` likewise. `model_path` is the directory of the weights in the pod.
+    `model_path` is the directory of the weights in the pod; `extra_args` are passed as they are.
     """
 
     model_path: str
     served_model_name: str
-    gpu_memory_utilization: float
-    max_model_len: PositiveInt
-    max_num_seqs: PositiveInt
-    max_num_batched_tokens: PositiveInt | None = None
-    kv_cache_dtype: str = "auto"
-    dtype: str = "auto"
-    quantization: str | None = None
-    prefix_caching: bool | None = None
-    block_size: PositiveInt | None = None
-    enforce_eager: bool = False
-    kv_cache_memory_bytes: PositiveInt | None = None
-    attention_backend: str | None = None
-    parallelism: Parallelism = Parallelism()
+    gpu_memory_utilization: float  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] - frozen and by keyword, so that narrowing is safe
+    max_model_len: Count  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] - frozen and by keyword, so that narrowing is safe
+    kv_cache_dtype: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] - frozen and by keyword, so that narrowing is safe
     extra_args: tuple[str, ...] = ()
 
 
-def command_line(args: EngineArguments, contract: EngineContract) -> tuple[str, ...]:
+class Kind(StrEnum):
+    """How an argument's value is written."""
+
+    COUNT = "count"
+    NUMBER = "number"
+    TEXT = "text"
+    SWITCH = "switch"
+
+
+_KINDS: Final = {bool: Kind.SWITCH, int: Kind.COUNT, float: Kind.NUMBER, str: Kind.TEXT}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Argument:
+    """One row of the table."""
+
+    name: str
+    option: str
+    kind: Kind
+    case: str
+    stored: str
+    loads: bool
+    inside: str | None
+
+
+def kinds_of(model: type[BaseModel]) -> dict[str, Kind]:
+    """Return how each field of a model is written."""
+    return {name: _kind(field.annotation) for name, field in model.model_fields.items()}
+
+
+def _kind(annotation: object) -> Kind:
+    if isinstance(annotation, type) and annotation in _KINDS:
+        return _KINDS[annotation]
+    return next(_kind(part) for part in get_args(annotation) if part is not type(None))
+
+
+def _argument(name: str, field: FieldInfo) -> Argument:
+    also = next((each for each in field.metadata if isinstance(each, Also)), Also())
+    return Argument(
+        name=name,
+        option=option_of(name),
+        kind=_kind(field.annotation),
+        case=also.case or name,
+        stored=also.stored or name,
+        loads=also.loads,
+        inside=also.inside,
+    )
+
+
+ARGUMENTS: Final[Mapping[str, Argument]] = {
+    name: _argument(name, field) for name, field in EngineArguments.model_fields.items()
+}
+
+
+def given_in(line: Line) -> dict[str, str | bool]:
+    """Return what a command line gives of the arguments, as it is written; the last one counts."""
+    found: dict[str, str | bool] = {}
+    for name, argument in ARGUMENTS.items():
+        option = line.argument(name)
+        if argument.kind is Kind.SWITCH and option is not None:
+            found[name] = not option.negated and (option.value or "").lower() != "false"
+        elif option is not None and option.value:
+            found[name] = option.value
+        elif argument.inside is not None:
+            found |= _inside(line.argument(argument.inside), name)
+    return found
+
+
+def _inside(option: Option | None, name: str) -> dict[str, str | bool]:
+    """Return an argument that an option's JSON holds."""
+    try:
+        held: object = json.loads(option.value or "") if option is not None else None
+    except ValueError:
+        return {}
+    value = cast("dict[str, object]", held).get(name) if isinstance(held, dict) else None
+    return {} if value is None else {name: str(value)}
+
+
+def arguments_in(line: Line) -> EngineArguments:
+    """Return the arguments of a command line; a count that is none is left out.
+
+    Raises:
+        ValueError: where a value is none that the argument can have.
+
+    """
+    given: dict[str, object] = {}
+    for name, value in given_in(line).items():
+        kind = ARGUMENTS[name].kind
+        if isinstance(value, bool):
+            given[name] = value
+        elif kind is Kind.COUNT:
+            given |= {name: number} if (number := count_of(value)) else {}
+        elif kind is Kind.NUMBER:
+            given[name] = float(value)
+        else:
+            given[name] = READERS[name](value) if name in READERS else value
+    return EngineArguments.model_validate(given)
+
+
+def command_line(args: ServeArguments, contract: EngineContract) -> tuple[str, ...]:
     """Return the container's arguments (without the command) for one engine release.
 
     Every option is `--name=value` or a bare switch, in a fixed order, so that two renders are
     equal. Call `problems_of` first: this function does not check.
     """
-    pairs: list[tuple[str, object]] = [
-        ("--host", "0.0.0.0"),
-        ("--port", contract.port),
-        ("--served-model-name", args.served_model_name),
-        ("--gpu-memory-utilization", f"{args.gpu_memory_utilization:g}"),
-        ("--max-model-len", args.max_model_len),
-        ("--max-num-seqs", args.max_num_seqs),
-        ("--max-num-batched-tokens", args.max_num_batched_tokens),
-        ("--kv-cache-dtype", args.kv_cache_dtype),
-        ("--dtype", args.dtype),
-        ("--quantization", args.quantization),
-        ("--block-size", args.block_size),
-        ("--kv-cache-memory-bytes", args.kv_cache_memory_bytes),
-        ("--attention-backend", args.attention_backend),
-        ("--tensor-parallel-size", args.parallelism.tensor),
-        ("--pipeline-parallel-size", args.parallelism.pipeline),
-        ("--data-parallel-size", args.parallelism.data),
-    ]
-    always = {"--tensor-parallel-size"}
-    unset = {"--pipeline-parallel-size": 1, "--data-parallel-size": 1, "--dtype": "auto"}
-    rendered = [
-        f"{name}={value}"
-        for name, value in pairs
-        if value is not None and (name in always or unset.get(name) != value)
-    ]
-    return (args.model_path, *rendered, *_switches(args), *args.extra_args)
+    served = (
+        ("host", "0.0.0.0"),
+        ("port", contract.port),
+        ("served_model_name", args.served_model_name),
+    )
+    options = [f"{option_of(name)}={value}" for name, value in served]
+    return (args.model_path, *options, *_options(args), *args.extra_args)
 
 
-def _switches(args: EngineArguments) -> list[str]:
-    switches: list[str] = []
-    if args.prefix_caching is not None:
-        switches.append(
-            "--enable-prefix-caching" if args.prefix_caching else "--no-enable-prefix-caching"
-        )
-    if args.enforce_eager:
-        switches.append("--enforce-eager")
-    if args.parallelism.expert:
-        switches.append("--enable-expert-parallel")
-    return switches
+_ALWAYS: Final = "tensor_parallel_size"
+"""Said also where it is the engine's default, since a reader looks for it first."""
 
 
-def option_of(argument: str) -> str:
-    """Return the option of a command line word: `--max-model-len` of `--max_model_len=4096`.
-
-    The engine's parser takes underscores for dashes in option names.
-    """
-    name = argument.split("=", 1)[0]
-    return "--" + name[2:].replace("_", "-") if name.startswith("--") else name
+def _options(args: EngineArguments) -> Iterator[str]:
+    """Yield the options of what departs from the engine's own choice."""
+    for name, argument in ARGUMENTS.items():
+        value: object = getattr(args, name)
+        if value == EngineArguments.model_fields[name].default and name != _ALWAYS:
+            continue
+        if argument.inside is not None:
+            yield f"{option_of(argument.inside)}={json.dumps({name: value})}"
+        elif argument.kind is not Kind.SWITCH:
+            yield (
+                f"{argument.option}={value:g}"
+                if isinstance(value, float)
+                else f"{argument.option}={value}"
+            )
+        else:
+            yield argument.option if value else f"--no-{argument.option.removeprefix('--')}"
 
 
 _TWICE: Final = frozenset({FaultKind.REPEATED, FaultKind.CONTRADICTORY})

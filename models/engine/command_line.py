@@ -10,6 +10,11 @@ UNKNOWN_TEXT: Final = "\ufffc"
 """Stands in a word for what is not known (a placeholder, an unset variable)."""
 
 
+def option_of(name: str) -> str:
+    """Return an argument's option: `--max-model-len` of `max_model_len`."""
+    return "--" + name.replace("_", "-")
+
+
 class FaultKind(StrEnum):
     """What is wrong with a command line."""
 
@@ -64,6 +69,10 @@ class Line:
         """Return the option with that main name that counts: the last one."""
         found = [option for option in self.options if option.name == name]
         return found[-1] if found else None
+
+    def argument(self, name: str) -> Option | None:
+        """Return the option of an argument that counts, by the engine's name of the argument."""
+        return self.last(option_of(name))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

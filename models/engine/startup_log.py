@@ -25,6 +25,7 @@ from typing import Final
 from pydantic import Field
 
 from models.core.base import Model
+from models.engine.arguments import ARGUMENTS
 
 
 class Measured(Model):
@@ -61,7 +62,7 @@ class StartupLog(Model):
     gpu: str | None = None
     version: str | None = None
     settings: dict[str, str] = Field(default_factory=dict)
-    """Engine arguments as the log spells them, by their names in `Case`."""
+    """Engine arguments as the log spells them, by the engine's own names."""
 
 
 _N: Final = r"(-?[\d.]+)\s*"
@@ -102,23 +103,6 @@ _PATTERNS: Final[tuple[tuple[str, str, Callable[..., float]], ...]] = (
 
 _WHOLE: Final = frozenset({"gpu_blocks", "kv_cache_tokens"})
 
-_SETTINGS: Final = {
-    "tp": "tensor_parallel_size",
-    "pp": "pipeline_parallel_size",
-    "dp": "data_parallel_size",
-    "dtype": "dtype",
-    "quant": "quantization",
-    "kv_cache_dtype": "kv_cache_dtype",
-    "enforce_eager": "enforce_eager",
-    "enable_prefix_caching": "enable_prefix_caching",
-    "max_num_seqs": "max_num_seqs",
-    "max_num_batched_tokens": "max_num_batched_tokens",
-    "gpu_memory_utilization": "gpu_memory_utilization",
-    "block_size": "block_size",
-    "kv_cache_memory_bytes": "kv_cache_memory_bytes",
-    "max_model_len": "max_model_len",
-    "ep": "enable_expert_parallel",
-}
 _VALUE: Final = r"['\"]?\s*[=:]\s*['\"]?([\w.\-/]+)"
 
 
@@ -181,10 +165,10 @@ def _settings(text: str) -> dict[str, str]:
     printed = "\n".join(re.findall(r"with config: .*", text))
     asked = "\n".join(re.findall(r"non-default args: .*", text))
     for source in (printed, asked):
-        for name, spelled in _SETTINGS.items():
-            match = re.search(r"(?<![\w.])" + spelled + _VALUE, source)
+        for name in ARGUMENTS:
+            match = re.search(r"(?<![\w.])" + name + _VALUE, source)
             if match is not None and match[1] not in ("None", "auto"):
-                found[name] = match[1].removeprefix("torch.")
+                found[name] = match[1].removeprefix("torch.").removeprefix("AttentionBackendEnum.")
     length = _first(text, r"max_seq_len=(\d+)|Using max model len (\d+)")
     if length is None:
         length = _first(text, r"Maximum concurrency for ([\d,]+) tokens per request")

@@ -5,6 +5,7 @@ runs are in `terms/constants.py`, everything else follows the engine's source
 (docs/memory-model.md).
 """
 
+from models.engine.arguments import EngineArguments
 from models.memory.budget import budget
 from models.memory.inputs.behavior import (
     Behavior,
@@ -14,23 +15,22 @@ from models.memory.inputs.behavior import (
     size_defaults,
 )
 from models.memory.inputs.introduced import first_release
-from models.memory.inputs.request import Arguments, BudgetRequest, Card, arguments_of
+from models.memory.inputs.request import BudgetRequest, Card
 from models.memory.terms.dtypes import UNSIZED_CACHE_DTYPES
 from models.memory.terms.kvcache import CacheGroup
 from models.memory.verdict.result import Budget, Remedy, Source, Verdict
 
 __all__ = [
     "UNSIZED_CACHE_DTYPES",
-    "Arguments",
     "Behavior",
     "Budget",
     "BudgetRequest",
     "CacheGroup",
     "Card",
+    "EngineArguments",
     "Remedy",
     "Source",
     "Verdict",
-    "arguments_of",
     "behavior_of",
     "behavior_of_contract",
     "budget",

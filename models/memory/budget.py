@@ -93,7 +93,7 @@ def _longest(taken: Measure, kv: int) -> int:
 
 
 def _replicates(request: BudgetRequest) -> bool:
-    tensor = request.arguments.tensor
+    tensor = request.arguments.tensor_parallel_size
     return any(
         tensor > cache.kv_heads
         for cache in request.architecture.caches

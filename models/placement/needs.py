@@ -5,7 +5,7 @@ requests of a length: not the share of the card that a replica with its own GPU 
 """
 
 from models.architecture import Architecture
-from models.engine.arguments import EngineOverrides, Environment, Parallelism
+from models.engine.profiles import EngineOverrides, Environment, Parallelism
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import ModelEntry
 from models.facts.contract import EngineContract

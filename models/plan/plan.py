@@ -9,7 +9,8 @@ from pydantic import Field
 from models.core.base import Model
 from models.core.names import MODELS_VOLUME
 from models.core.notices import Notice
-from models.engine.arguments import EngineArguments, Environment
+from models.engine.arguments import ServeArguments
+from models.engine.profiles import Environment
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import ModelEntry
 from models.facts.charts import Chart
@@ -80,7 +81,7 @@ class PlannedModel(Model):
     replicas_max: int = Field(ge=1)
     autoscaled: bool
     contract: EngineContract
-    arguments: EngineArguments
+    arguments: ServeArguments
     command: tuple[str, ...]
     resources: PodResources
     weight_bytes: int
@@ -97,7 +98,7 @@ class PlannedModel(Model):
     @property
     def gpus_per_replica(self) -> int:
         """GPUs that one replica takes."""
-        return self.arguments.parallelism.gpus
+        return self.arguments.gpus
 
 
 class PlannedRegion(Model):

@@ -23,12 +23,12 @@ class CacheStrategy(Model):
 def cache_strategy(found: Architecture, arguments: EngineArguments) -> CacheStrategy:
     """Return what is cached of a model of this family, and what may be built on it."""
     kinds = set(found.attention_kinds)
-    paged = arguments.prefix_caching is not False
+    paged = arguments.enable_prefix_caching is not False
     if found.family is Family.SSM:
         kind, caching, affinity, tiers = "recurrent-state", "not-applicable", False, False
         why = "one state of fixed size per request: no prefix is shared, so no replica is better"
     elif found.family is Family.HYBRID:
-        caching = "on" if arguments.prefix_caching else "engine-default"
+        caching = "on" if arguments.enable_prefix_caching else "engine-default"
         kind, affinity, tiers = "hybrid-state-and-kv", False, False
         why = (
             "prefixes hit whole state blocks only, so routing by prefix gains little; LMCache's "

@@ -5,26 +5,21 @@ Every argument carries the reason of its value. A choice that departs from the p
 select` both resolve here.
 """
 
-from typing import Final
-
 from models.architecture import Family
 from models.core.base import Model
 from models.core.names import weights_path
 from models.core.notices import Notice
 from models.core.problems import Problem
-from models.engine.arguments import EngineArguments
+from models.engine.arguments import ServeArguments
 from models.facts.accelerators import capability
 from models.serving.family_arguments import attention_backend, paging
-from models.serving.reasons import Reason, Reasons, Wanted
-
-POSITIONAL: Final = "model"
-"""Stands for the engine's only positional argument where options are named."""
+from models.serving.reasons import POSITIONAL, Reason, Reasons, Wanted
 
 
 class Choice(Model):
     """The resolved arguments with their reasons and what is to be said of them."""
 
-    arguments: EngineArguments
+    arguments: ServeArguments
     notices: tuple[Notice, ...]
     reasons: tuple[Reason, ...] = ()
 
@@ -32,27 +27,28 @@ class Choice(Model):
 def choose(wanted: Wanted) -> tuple[Choice, list[Problem]]:
     """Return the arguments of one model on one card, and what stands against them."""
     log = Reasons(wanted)
-    overrides, profile = wanted.overrides, wanted.profile
+    overrides = wanted.overrides
     cache_dtype = _kv_cache_dtype(wanted, log)
     caching, block_size = paging(wanted, cache_dtype, log)
-    utilization = overrides.gpu_memory_utilization or profile.gpu_memory_utilization
-    arguments = EngineArguments(
-        model_path=weights_path(wanted.entry.name, wanted.entry.revision),
-        served_model_name=wanted.entry.name,
-        gpu_memory_utilization=utilization,
-        max_model_len=_length(wanted, log),
-        max_num_seqs=overrides.max_num_seqs or profile.max_num_seqs,
-        max_num_batched_tokens=overrides.max_num_batched_tokens,
-        kv_cache_dtype=cache_dtype,
-        dtype=_dtype(wanted, log),
-        quantization=wanted.quantization,
-        prefix_caching=caching,
-        block_size=block_size,
-        enforce_eager=bool(overrides.enforce_eager),
-        kv_cache_memory_bytes=overrides.kv_cache_memory_bytes,
-        attention_backend=attention_backend(wanted, log),
-        parallelism=wanted.parallelism,
-        extra_args=overrides.extra_args,
+    given = {**wanted.profile.model_dump(), **overrides.given(), **wanted.parallelism.arguments()}
+    decided = {
+        "max_model_len": _length(wanted, log),
+        "kv_cache_dtype": cache_dtype,
+        "dtype": _dtype(wanted, log),
+        "quantization": wanted.quantization,
+        "enable_prefix_caching": caching,
+        "block_size": block_size,
+        "enforce_eager": overrides.enforce_eager or None,
+        "attention_backend": attention_backend(wanted, log),
+    }
+    arguments = ServeArguments.model_validate(
+        {
+            **given,
+            **decided,
+            "model_path": weights_path(wanted.entry.name, wanted.entry.revision),
+            "served_model_name": wanted.entry.name,
+            "extra_args": overrides.extra_args,
+        }
     )
     _plain_reasons(wanted, log)
     choice = Choice(arguments=arguments, notices=tuple(log.notices), reasons=tuple(log.reasons))
@@ -63,24 +59,23 @@ def _plain_reasons(wanted: Wanted, log: Reasons) -> None:
     """Give the reasons of arguments that no rule decides."""
     overrides = wanted.overrides
     log.because(POSITIONAL, "the directory of the pinned revision on the models' volume")
-    log.because("--host", "the pod's own address is what its Service reaches")
-    log.because("--port", f"the port of the contract of vLLM {wanted.contract.version}")
-    log.because("--served-model-name", "the id that clients use, and the metrics' label")
+    log.because("host", "the pod's own address is what its Service reaches")
+    log.because("port", f"the port of the contract of vLLM {wanted.contract.version}")
+    log.because("served_model_name", "the id that clients use, and the metrics' label")
     utilization = overrides.gpu_memory_utilization is not None
     what = "the share of the card for weights, activations and KV cache together"
-    log.taken("--gpu-memory-utilization", "gpu_memory_utilization", asked=utilization, what=what)
+    log.taken("gpu_memory_utilization", asked=utilization, what=what)
     sequences, what = overrides.max_num_seqs is not None, "requests that run at once"
-    log.taken("--max-num-seqs", "max_num_seqs", asked=sequences, what=what)
-    log.because("--tensor-parallel-size", wanted.spread)
-    log.because("--pipeline-parallel-size", wanted.spread)
-    log.because("--data-parallel-size", wanted.spread)
-    log.because("--enable-expert-parallel", wanted.spread)
-    log.because("--quantization", _why_quantization(wanted))
+    log.taken("max_num_seqs", asked=sequences, what=what)
+    log.because("tensor_parallel_size", wanted.spread)
+    log.because("pipeline_parallel_size", wanted.spread)
+    log.because("data_parallel_size", wanted.spread)
+    log.because("enable_expert_parallel", wanted.spread)
+    log.because("quantization", _why_quantization(wanted))
     given = ("max_num_batched_tokens", "kv_cache_memory_bytes", "enforce_eager")
     for key in given:
         if getattr(overrides, key) is not None:
-            option = "--" + key.replace("_", "-")
-            log.taken(option, key, asked=True, what="departs from the engine's default")
+            log.taken(key, asked=True, what="departs from the engine's default")
 
 
 def _why_quantization(wanted: Wanted) -> str:
@@ -96,17 +91,17 @@ def _length(wanted: Wanted, log: Reasons) -> int:
     positions = wanted.architecture.max_positions
     asked = wanted.overrides.max_model_len
     length = asked or wanted.profile.max_model_len
-    option, what = "--max-model-len", "tokens of one request, prompt and answer"
+    name, what = "max_model_len", "tokens of one request, prompt and answer"
     if positions is None or length <= positions:
-        log.taken(option, "max_model_len", asked=asked is not None, what=what)
+        log.taken(name, asked=asked is not None, what=what)
         return length
     if asked is None:
         text = f"max_model_len is {positions}, all positions that the model has, not {length}"
-        log.departs(option, text)
+        log.departs(name, text)
         return positions
     mend = f"set max_model_len to {positions} or less"
     message = f"{wanted.entry.name} has fewer positions than that"
-    log.because(option, f"the model has {positions} positions")
+    log.because(name, f"the model has {positions} positions")
     log.refuse("max_model_len", message, asked, mend, allowed=f"at most {positions}")
     return positions
 
@@ -114,48 +109,48 @@ def _length(wanted: Wanted, log: Reasons) -> int:
 def _kv_cache_dtype(wanted: Wanted, log: Reasons) -> str:
     asked = wanted.overrides.kv_cache_dtype
     dtype = asked or wanted.profile.kv_cache_dtype
-    option = "--kv-cache-dtype"
+    name = "kv_cache_dtype"
     if wanted.architecture.family is Family.SSM:
         if asked is not None and asked != "auto":
             log.not_for_family("kv_cache_dtype", asked)
-        log.because(option, "the model keeps recurrent states and no KV cache to narrow")
+        log.because(name, "the model keeps recurrent states and no KV cache to narrow")
         return "auto"
     least = wanted.contract.minimum_capability.kv_cache_dtype.get(dtype)
     if least is None or wanted.accelerator.capability >= capability(least):
         what = f"{wanted.card} stores it" if dtype != "auto" else "the model's own dtype"
-        log.taken(option, "kv_cache_dtype", asked=asked is not None, what=what)
+        log.taken(name, asked=asked is not None, what=what)
         return dtype
     if asked is None:
         text = (
             f"kv_cache_dtype is the model's own, since {dtype} needs {least} and this is "
             f"{wanted.card}"
         )
-        log.departs(option, text)
+        log.departs(name, text)
         return "auto"
     version = wanted.contract.version
     message = f"vLLM {version} does not run this KV cache dtype on {wanted.card}"
     mend = "leave kv_cache_dtype out, or set it to auto, or move the model to a newer card"
-    log.because(option, "asked for, and refused")
+    log.because(name, "asked for, and refused")
     allowed = f"compute capability {least} or newer"
     log.refuse("kv_cache_dtype", message, dtype, mend, allowed=allowed)
     return dtype
 
 
-def _dtype(wanted: Wanted, log: Reasons) -> str:
+def _dtype(wanted: Wanted, log: Reasons) -> str | None:
     asked = wanted.overrides.dtype
     effective = wanted.architecture.dtype if asked in (None, "auto") else asked
     least = wanted.contract.minimum_capability.dtype.get(effective or "")
     if least is None or wanted.accelerator.capability >= capability(least):
         if asked in (None, "auto"):
-            log.because("--dtype", f"left out: {wanted.card} computes in {effective}")
-        else:
-            log.taken("--dtype", "dtype", asked=True, what=f"{wanted.card} computes in it")
-        return asked or "auto"
+            log.because("dtype", f"left out: {wanted.card} computes in {effective}")
+            return None
+        log.taken("dtype", asked=True, what=f"{wanted.card} computes in it")
+        return asked
     if asked in (None, "auto"):
         text = f"dtype is half: the checkpoint is {effective}, which {wanted.card} cannot compute"
-        log.departs("--dtype", text, "warning")
+        log.departs("dtype", text, "warning")
         return "half"
-    log.because("--dtype", "asked for, and refused")
+    log.because("dtype", "asked for, and refused")
     log.refuse(
         "dtype",
         f"{wanted.card} cannot compute in this dtype",
@@ -163,4 +158,4 @@ def _dtype(wanted: Wanted, log: Reasons) -> str:
         "set dtype to half, or leave it out",
         allowed=f"compute capability {least} or newer",
     )
-    return asked or "auto"
+    return asked

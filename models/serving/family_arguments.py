@@ -14,16 +14,16 @@ _LATENT: Final = frozenset({CacheKind.MLA, CacheKind.MLA_SLIDING})
 
 def attention_backend(wanted: Wanted, log: Reasons) -> str | None:
     """Return the backend for cards that the default kernels do not run on."""
-    option = "--attention-backend"
+    name = "attention_backend"
     if wanted.architecture.family is Family.SSM:
-        log.because(option, "left out: the model has no attention layers")
+        log.because(name, "left out: the model has no attention layers")
         return None
     if wanted.accelerator.capability >= _TRITON_BELOW:
-        log.because(option, f"left out: the engine's own choice runs on {wanted.card}")
+        log.because(name, f"left out: the engine's own choice runs on {wanted.card}")
         return None
     latent = any(cache.kind in _LATENT for cache in wanted.architecture.caches)
     kernels = "MLA kernels" if latent else "attention kernels"
-    log.because(option, f"the default {kernels} need 8.0 and this is {wanted.card}")
+    log.because(name, f"the default {kernels} need 8.0 and this is {wanted.card}")
     return "TRITON_MLA" if latent else "TRITON_ATTN"
 
 
@@ -34,12 +34,12 @@ def paging(wanted: Wanted, cache_dtype: str, log: Reasons) -> tuple[bool | None,
     from its state's size, so the engine is left to align it.
     """
     overrides, profile, family = wanted.overrides, wanted.profile, wanted.architecture.family
-    caching, blocks = "--enable-prefix-caching", "--block-size"
+    caching, blocks = "enable_prefix_caching", "block_size"
     asked = overrides.enable_prefix_caching
     if family not in (Family.SSM, Family.HYBRID):
         on = profile.enable_prefix_caching if asked is None else asked
         what = "requests that begin alike share KV blocks" if on else "no blocks are shared"
-        log.taken(caching, "enable_prefix_caching", asked=asked is not None, what=what)
+        log.taken(caching, asked=asked is not None, what=what)
         return on, _block_size(wanted, cache_dtype, log)
     if overrides.block_size is not None:
         log.not_for_family("block_size", overrides.block_size)
@@ -64,17 +64,17 @@ def _block_size(wanted: Wanted, cache_dtype: str, log: Reasons) -> int | None:
 
     A size that is given keeps the engine from kernels that want another (FlashMLA takes 64 only).
     """
-    asked, option = wanted.overrides.block_size, "--block-size"
+    asked, name = wanted.overrides.block_size, "block_size"
     size = asked or wanted.profile.block_size
     own = base_block(wanted.architecture, wanted.accelerator.capability, cache_dtype)
     what = "tokens of a KV block, the unit of sharing"
     if size % own == 0:
-        log.taken(option, "block_size", asked=asked is not None, what=what)
+        log.taken(name, asked=asked is not None, what=what)
         return size
     if asked is None:
         text = f"left out: this model's kernels on {wanted.card} take blocks of {own} tokens"
-        log.because(option, text)
+        log.because(name, text)
         return None
     text = f"block_size {asked}: this model's best kernels on {wanted.card} take blocks of {own}"
-    log.departs(option, text, "warning")
+    log.departs(name, text, "warning")
     return asked

@@ -14,7 +14,7 @@ from models.architecture import architecture
 from models.core.base import UNRESOLVED, Model
 from models.core.names import WORKLOAD_NAME_MAX
 from models.core.problems import Problem, ProblemsError
-from models.engine.arguments import PROFILES, EngineOverrides, Environment
+from models.engine.profiles import PROFILES, EngineOverrides, Environment
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import ModelEntry, Status, WeightFormat
 from models.facts.contract import EngineContract

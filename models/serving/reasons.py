@@ -1,12 +1,13 @@
 """What engine arguments are chosen from, and why each has its value."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from models.architecture import Architecture
 from models.core.base import Model
 from models.core.notices import Notice
 from models.core.problems import Problem, shown
-from models.engine.arguments import (
+from models.engine.command_line import option_of
+from models.engine.profiles import (
     PROFILES,
     EngineOverrides,
     EngineProfile,
@@ -16,6 +17,9 @@ from models.engine.arguments import (
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import ModelEntry
 from models.facts.contract import EngineContract
+
+POSITIONAL: Final = "model"
+"""Stands for the engine's only positional argument where options are named."""
 
 
 class Reason(Model):
@@ -65,20 +69,21 @@ class Reasons:
         self.problems: list[Problem] = []
         self.reasons: list[Reason] = []
 
-    def because(self, option: str, why: str) -> None:
-        """Give the reason of one option."""
+    def because(self, name: str, why: str) -> None:
+        """Give the reason of one argument."""
+        option = name if name == POSITIONAL else option_of(name)
         self.reasons.append(Reason(option=option, why=why))
 
-    def departs(self, option: str, text: str, level: Literal["info", "warning"] = "info") -> None:
+    def departs(self, name: str, text: str, level: Literal["info", "warning"] = "info") -> None:
         """Note a departure from the profile, which is the argument's reason too."""
-        self.because(option, text)
+        self.because(name, text)
         self.notices.append(Notice(path=self._wanted.path, message=text, level=level))
 
-    def taken(self, option: str, key: str, *, asked: bool, what: str) -> None:
+    def taken(self, name: str, *, asked: bool, what: str) -> None:
         """Note that a value was asked for, or is the profile's."""
-        source = f"asked for ({self._wanted.path}.engine.{key})"
+        source = f"asked for ({self._wanted.path}.engine.{name})"
         profile = f"the {self._wanted.environment.value} profile"
-        self.because(option, f"{source if asked else profile}: {what}")
+        self.because(name, f"{source if asked else profile}: {what}")
 
     def refuse(
         self, key: str, message: str, value: object, mend: str, allowed: str | None = None

@@ -11,14 +11,9 @@ from typing import Final
 from models.architecture import Architecture
 from models.core.base import GIB, Model
 from models.core.problems import Problem
-from models.engine.arguments import (
-    EngineOverrides,
-    Environment,
-    Parallelism,
-    command_line,
-    option_of,
-    problems_of,
-)
+from models.engine.arguments import command_line, problems_of
+from models.engine.command import Line, Parser
+from models.engine.profiles import EngineOverrides, Environment, Parallelism
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import ModelEntry
 from models.facts.contract import EngineContract
@@ -185,11 +180,11 @@ def _tried(wanted: Wanted, subject: Subject, legal: tuple[int, ...]) -> Selectio
     return Selection(
         environment=wanted.environment,
         gpu=wanted.accelerator.name,
-        gpus=arguments.parallelism.gpus,
-        tensor_parallel=arguments.parallelism.tensor,
+        gpus=arguments.gpus,
+        tensor_parallel=arguments.tensor_parallel_size,
         legal_tensor_parallel=legal,
         command=command,
-        arguments=tuple(_explained(command, choice)),
+        arguments=tuple(_explained(Parser(wanted.contract).read(command), choice)),
         cache=cache_strategy(wanted.architecture, arguments),
         verdict=fit.verdict,
         rules=fit.rules,
@@ -237,16 +232,18 @@ def _remedies(fit: Budget, wanted: Wanted) -> tuple[str, ...]:
     )
 
 
-def _explained(command: Iterable[str], choice: Choice) -> Iterator[Argument]:
+def _explained(line: Line, choice: Choice) -> Iterator[Argument]:
     """Yield every word of the command line with its reason, then what is left out and why."""
     why: Mapping[str, str] = {reason.option: reason.why for reason in choice.reasons}
     passed: set[str] = set()
-    for word in command:
-        option = option_of(word) if word.startswith("-") else POSITIONAL
-        main = option.replace("--no-enable-", "--enable-")
-        passed.add(main)
-        value = word if option == POSITIONAL else word.partition("=")[2] or None
-        yield Argument(option=option, value=value, passed=True, why=why.get(main, "asked for"))
+    for _, word in line.positionals:
+        reason = why.get(POSITIONAL, "asked for")
+        yield Argument(option=POSITIONAL, value=word, passed=True, why=reason)
+    for option in line.options:
+        passed.add(option.name)
+        reason = why.get(option.name, "asked for")
+        value = option.value or None
+        yield Argument(option=option.spelling, value=value, passed=True, why=reason)
     for reason in choice.reasons:
         if reason.option not in passed and reason.why.startswith("left out"):
             text = reason.why.removeprefix("left out").lstrip(":, ")

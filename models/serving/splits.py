@@ -3,7 +3,7 @@
 from typing import Final
 
 from models.architecture import Architecture, Part, Shard, Weight
-from models.engine.arguments import EngineArguments, Parallelism
+from models.engine.arguments import EngineArguments
 from models.facts.accelerators import Accelerator
 from models.facts.contract import EngineContract
 from models.memory import BudgetRequest
@@ -39,14 +39,7 @@ def legal_tensor_parallel(
 def _refused(
     found: Architecture, accelerator: Accelerator, contract: EngineContract, size: int
 ) -> bool:
-    arguments = EngineArguments(
-        model_path="/",
-        served_model_name="-",
-        gpu_memory_utilization=0.9,
-        max_model_len=1,
-        max_num_seqs=1,
-        parallelism=Parallelism(tensor=size),
-    )
+    arguments = EngineArguments(max_model_len=1, max_num_seqs=1, tensor_parallel_size=size)
     request = BudgetRequest.of(found, accelerator, contract, arguments)
     return any(each.rule in _SHAPE_RULES for each in refusals(request, resolve(request)))
 

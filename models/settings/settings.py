@@ -14,7 +14,7 @@ from pydantic import Field, PositiveInt, ValidationError, model_validator
 from models.core.base import Model
 from models.core.problems import Problem, ProblemsError, from_validation, shown
 from models.core.secret_shapes import secrets_in_clear
-from models.engine.arguments import EngineOverrides, Environment, Parallelism
+from models.engine.profiles import EngineOverrides, Environment, Parallelism
 from models.settings.exceptions import RecordedException
 from models.settings.options import (
     Alerting,

@@ -30,7 +30,7 @@ from benchmarks.peers.tables import shown, table
 from benchmarks.shared import memory_cases
 from models.architecture import architecture
 from models.core.base import GIB
-from models.memory import Arguments, BudgetRequest, Card, behavior_of
+from models.memory import BudgetRequest, Card, EngineArguments, behavior_of
 
 pytestmark = pytest.mark.pure
 
@@ -49,7 +49,7 @@ LLAMA: dict[str, Any] = {
     "tie_word_embeddings": False,
     "torch_dtype": "bfloat16",
 }
-BASE = Arguments(max_model_len=8192, gpu_memory_utilization=0.9)
+BASE = EngineArguments(max_model_len=8192, gpu_memory_utilization=0.9)
 PARAMETERS = 8_030_261_248
 SIZES = {"BF16": 2, "F16": 2, "F32": 4, "F8_E4M3": 1, "U8": 1, "I8": 1, "I32": 4}
 
@@ -78,7 +78,7 @@ def test_the_textbook_formula_is_the_textbooks() -> None:
 
 
 def test_the_textbook_formula_divides_by_gpus_and_takes_the_cache_dtype() -> None:
-    said = textbook(llama(tensor=4, kv_cache_dtype="fp8"))
+    said = textbook(llama(tensor_parallel_size=4, kv_cache_dtype="fp8"))
     assert said.bytes_per_token == 2 * 32 * 2 * 128
     assert said.weights_gib == pytest.approx(PARAMETERS * 2 / 4 / GIB)
 

@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from catalog.loader import load
-from models.engine.arguments import EngineArguments, Parallelism, command_line, problems_of
+from models.engine.arguments import ServeArguments, command_line, problems_of
 from models.facts.contract import EngineContract, MetricType
 from tests.helpers.catalog.copies import CATALOG, SHARED
 
@@ -22,9 +22,9 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
 
 
-def everything() -> EngineArguments:
+def everything() -> ServeArguments:
     """Return arguments that render every option that we ever write."""
-    return EngineArguments(
+    return ServeArguments(
         model_path="/models/m",
         served_model_name="m",
         gpu_memory_utilization=0.9,
@@ -34,12 +34,15 @@ def everything() -> EngineArguments:
         kv_cache_dtype="fp8",
         dtype="float16",
         quantization="fp8",
-        prefix_caching=False,
+        enable_prefix_caching=False,
         block_size=16,
         enforce_eager=True,
         kv_cache_memory_bytes=1024,
         attention_backend="FLASH_ATTN",
-        parallelism=Parallelism(tensor=2, pipeline=2, data=2, expert=True),
+        tensor_parallel_size=2,
+        pipeline_parallel_size=2,
+        data_parallel_size=2,
+        enable_expert_parallel=True,
     )
 
 
@@ -47,7 +50,7 @@ def everything() -> EngineArguments:
 @pytest.mark.parametrize("caching", [True, False])
 def test_the_engine_takes_every_option_that_we_render(version: str, caching: bool) -> None:
     """Argparse exits at an unknown option: the pod would crash in a loop."""
-    args = everything().model_copy(update={"prefix_caching": caching})
+    args = everything().model_copy(update={"enable_prefix_caching": caching})
     words = command_line(args, ENGINES[version])
     assert not problems_of(words, ENGINES[version], "test")
 

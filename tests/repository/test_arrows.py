@@ -147,6 +147,7 @@ ROOMS: Final[dict[str, set[str]]] = {
     "models/memory": {
         "models/architecture",
         "models/core",
+        "models/engine",
         "models/memory/inputs",
         "models/memory/terms",
         "models/memory/verdict",
@@ -161,6 +162,7 @@ ROOMS: Final[dict[str, set[str]]] = {
     "models/memory/verdict": {
         "models/architecture",
         "models/core",
+        "models/engine",
         "models/facts",
         "models/memory/inputs",
         "models/memory/terms",

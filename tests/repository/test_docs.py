@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 from pydantic import BaseModel
 
-from models.engine.arguments import EngineOverrides, Parallelism
+from models.engine.profiles import EngineOverrides, Parallelism
 from models.settings.exceptions import RecordedException
 from models.settings.options import (
     Alerting,

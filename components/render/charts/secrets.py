@@ -3,7 +3,7 @@
 from typing import Any
 
 from models.core.names import CERT_MANAGER, EXTERNAL_SECRETS
-from models.engine.arguments import Environment
+from models.engine.profiles import Environment
 from models.facts.mirroring import mirrored
 from models.plan.plan import PlannedRegion, PlatformPlan
 

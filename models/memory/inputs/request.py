@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt
 
 from models.architecture import Architecture
 from models.core.base import Model
 from models.engine.arguments import EngineArguments
+from models.engine.values import dtype_of
 from models.facts.accelerators import Accelerator
 from models.facts.contract import EngineContract, MinimumCapability
 from models.facts.golden import ModelGoldens
@@ -24,45 +25,17 @@ class Card(Model):
     rocm: bool = False
 
 
-class Arguments(Model):
-    """Engine arguments that memory depends on; None takes the release's default on that card."""
-
-    max_model_len: PositiveInt | None = None
-    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = None
-    max_num_seqs: PositiveInt | None = None
-    max_num_batched_tokens: PositiveInt | None = None
-    kv_cache_dtype: str | None = None
-    dtype: str | None = None
-    quantization: str | None = None
-    block_size: PositiveInt | None = None
-    attention_backend: str | None = None
-    """Only tells which engine golden is of the same case."""
-    enable_prefix_caching: bool | None = None
-    enforce_eager: bool | None = None
-    kv_cache_memory_bytes: PositiveInt | None = None
-    tensor: PositiveInt = 1
-    pipeline: PositiveInt = 1
-    data: PositiveInt = 1
-    expert_parallel: bool = False
-    context: PositiveInt = 1
-    """Decode context parallel ranks."""
-    speculative_tokens: NonNegativeInt = 0
-    language_model_only: bool = False
-    cpu_offload_gib: Annotated[float, Field(ge=0)] = 0.0
-    """GiB of weights that each GPU leaves in the host's memory."""
-
-
 class Resolved(Model):
-    """The arguments with every default filled in."""
+    """The arguments whose defaults depend on release, model and card, with these filled in."""
 
     max_model_len: PositiveInt
-    utilization: float
+    gpu_memory_utilization: float
     max_num_seqs: PositiveInt
-    batched_tokens: PositiveInt
-    cache_dtype: str
+    max_num_batched_tokens: PositiveInt
+    kv_cache_dtype: str
     dtype: str
-    prefix_caching: bool
-    eager: bool
+    enable_prefix_caching: bool
+    enforce_eager: bool
 
 
 class BudgetRequest(Model):
@@ -77,7 +50,7 @@ class BudgetRequest(Model):
     architecture: Architecture
     card: Card
     behavior: Behavior
-    arguments: Arguments = Arguments()
+    arguments: EngineArguments = EngineArguments()
     n_gpus: PositiveInt | None = None
     minimum: MinimumCapability | None = None
     quantization_names: dict[str, str] = Field(default_factory=dict)
@@ -106,35 +79,12 @@ class BudgetRequest(Model):
                 product=accelerator.product,
             ),
             behavior=behavior_of_contract(contract, architecture.classes),
-            arguments=arguments_of(arguments),
-            n_gpus=arguments.parallelism.gpus if n_gpus is None else n_gpus,
+            arguments=arguments,
+            n_gpus=arguments.gpus if n_gpus is None else n_gpus,
             minimum=contract.minimum_capability,
             quantization_names=dict(contract.quantization_names),
             goldens=goldens if same else None,
         )
-
-
-def arguments_of(arguments: EngineArguments) -> Arguments:
-    """Return the part of a replica's engine arguments that memory depends on."""
-    parallel = arguments.parallelism
-    return Arguments(
-        max_model_len=arguments.max_model_len,
-        gpu_memory_utilization=arguments.gpu_memory_utilization,
-        max_num_seqs=arguments.max_num_seqs,
-        max_num_batched_tokens=arguments.max_num_batched_tokens,
-        kv_cache_dtype=arguments.kv_cache_dtype,
-        dtype=None if arguments.dtype == "auto" else arguments.dtype,
-        quantization=arguments.quantization,
-        block_size=arguments.block_size,
-        attention_backend=arguments.attention_backend,
-        enable_prefix_caching=arguments.prefix_caching,
-        enforce_eager=arguments.enforce_eager,
-        kv_cache_memory_bytes=arguments.kv_cache_memory_bytes,
-        tensor=parallel.tensor,
-        pipeline=parallel.pipeline,
-        data=parallel.data,
-        expert_parallel=parallel.expert,
-    )
 
 
 _FALLBACK_LENGTH = 4096
@@ -170,13 +120,13 @@ def resolve(request: BudgetRequest) -> Resolved:
         caching = not state_only and (not found.is_hybrid or behavior.hybrid_caching)
     return Resolved(
         max_model_len=length,
-        utilization=asked.gpu_memory_utilization or behavior.utilization,
+        gpu_memory_utilization=asked.gpu_memory_utilization or behavior.utilization,
         max_num_seqs=seqs,
-        batched_tokens=tokens,
-        cache_dtype=cache_dtype,
-        dtype=found.dtype if asked.dtype in (None, "auto") else _dtype(asked.dtype),
-        prefix_caching=caching and not state_only,
-        eager=bool(asked.enforce_eager),
+        max_num_batched_tokens=tokens,
+        kv_cache_dtype=cache_dtype,
+        dtype=dtype_of(asked.dtype) or found.dtype,
+        enable_prefix_caching=caching and not state_only,
+        enforce_eager=bool(asked.enforce_eager),
     )
 
 
@@ -194,7 +144,3 @@ def _prefers_fp8_cache(request: BudgetRequest) -> bool:
     """GLM 5 on data-centre Blackwell (`model_executor/models/config.py` GlmMoeDsaForCausalLM)."""
     is_glm = request.architecture.model_type == "glm_moe_dsa"
     return is_glm and request.card.capability[0] == 10 and request.behavior.release >= (0, 30)
-
-
-def _dtype(name: str | None) -> str:
-    return {"half": "float16", "float": "float32"}.get(name or "", name or "bfloat16")

@@ -60,7 +60,9 @@ class CachePlan:
         if self.request.behavior.reports == "capacity":
             return int(self.concurrency(blocks) * self.resolved.max_model_len)
         each = min(group.block for group in self.groups)
-        return blocks // len(self.groups) * each * self.request.arguments.context
+        return (
+            blocks // len(self.groups) * each * self.request.arguments.decode_context_parallel_size
+        )
 
     def longest(self, kv_bytes: int, limit: int) -> int:
         """Return the greatest length up to `limit` of which one request fits; 0 if none."""
@@ -83,7 +85,7 @@ class CachePlan:
             page = group.pages[0]
             if not page.kind.is_state and page.kind in (CacheKind.FULL, CacheKind.MLA):
                 total += self.block_bytes / page.block
-        context = self.request.arguments.context
+        context = self.request.arguments.decode_context_parallel_size
         return total / context
 
     def summary(self) -> tuple[CacheGroup, ...]:
@@ -118,7 +120,7 @@ def cache_plan(request: BudgetRequest, resolved: Resolved) -> CachePlan:
     found = request.architecture
     groups = group_pages(merged(pages(request, resolved)), packed=_packs(found))
     serving = serving_of(request, resolved)
-    pipeline = min(request.arguments.pipeline, found.num_layers)
+    pipeline = min(request.arguments.pipeline_parallel_size, found.num_layers)
     widest = max(
         pool_bytes(groups, stage_layers(found.num_layers, pipeline, stage))
         for stage in range(pipeline)
@@ -135,7 +137,7 @@ def cache_plan(request: BudgetRequest, resolved: Resolved) -> CachePlan:
 def stage_block_bytes(plan: CachePlan, stage: int) -> int:
     """Return the bytes of one block on one pipeline stage."""
     found = plan.request.architecture
-    pipeline = min(plan.request.arguments.pipeline, found.num_layers)
+    pipeline = min(plan.request.arguments.pipeline_parallel_size, found.num_layers)
     return pool_bytes(plan.groups, stage_layers(found.num_layers, pipeline, stage))
 
 

@@ -67,7 +67,7 @@ def _blocks(tokens: int, block: int) -> int:
 
 def serving_of(request: BudgetRequest, resolved: Resolved, *, length: int | None = None) -> Serving:
     """Return what one request's need depends on; `length` in place of max_model_len."""
-    behavior, pipeline = request.behavior, request.arguments.pipeline
+    behavior, pipeline = request.behavior, request.arguments.pipeline_parallel_size
     batches = behavior.in_flight_batches
     if pipeline > 1:
         batches = pipeline + (1 if batches > 1 else 0)
@@ -76,14 +76,14 @@ def serving_of(request: BudgetRequest, resolved: Resolved, *, length: int | None
         blocks = 2 + (_checkpoint_step(request) is not None)
     return Serving(
         length=length or resolved.max_model_len,
-        in_flight=batches * resolved.batched_tokens,
-        state_blocks=blocks + request.arguments.speculative_tokens,
-        context=request.arguments.context,
+        in_flight=batches * resolved.max_num_batched_tokens,
+        state_blocks=blocks + request.arguments.num_speculative_tokens,
+        context=request.arguments.decode_context_parallel_size,
     )
 
 
 def _is_aligned(request: BudgetRequest, resolved: Resolved) -> bool:
-    return resolved.prefix_caching and request.behavior.mamba_prefix_mode == "align"
+    return resolved.enable_prefix_caching and request.behavior.mamba_prefix_mode == "align"
 
 
 def _checkpoint_step(request: BudgetRequest) -> int | None:
@@ -133,7 +133,7 @@ def entry_bytes(cache: CacheLayers, request: BudgetRequest, resolved: Resolved) 
     """
     if cache.entry_bytes is not None:
         return cache.entry_bytes
-    dtype, tensor = resolved.cache_dtype, request.arguments.tensor
+    dtype, tensor = resolved.kv_cache_dtype, request.arguments.tensor_parallel_size
     if cache.kind is CacheKind.MLA and request.architecture.index_top_k:
         major = request.card.capability[0]
         if (major == 9 and is_eight_bit(dtype)) or major == 12:
@@ -173,12 +173,17 @@ def base_block(found: Architecture, capability: tuple[int, int], cache_dtype: st
 def pages(request: BudgetRequest, resolved: Resolved) -> tuple[Page, ...]:
     """Return every layer's page on one rank, before grouping."""
     found, asked = request.architecture, request.arguments
-    default = base_block(found, request.card.capability, resolved.cache_dtype)
+    default = base_block(found, request.card.capability, resolved.kv_cache_dtype)
     block = asked.block_size or default
     states = [cache for cache in found.caches if cache.state is not None]
     state_page = max(
         (
-            state_bytes(cache.state, asked.tensor, resolved.dtype, asked.speculative_tokens)
+            state_bytes(
+                cache.state,
+                asked.tensor_parallel_size,
+                resolved.dtype,
+                asked.num_speculative_tokens,
+            )
             for cache in states
             if cache.state is not None
         ),
@@ -198,7 +203,12 @@ def pages(request: BudgetRequest, resolved: Resolved) -> tuple[Page, ...]:
     result: list[Page] = []
     for cache in found.caches:
         if cache.state is not None:
-            own = state_bytes(cache.state, asked.tensor, resolved.dtype, asked.speculative_tokens)
+            own = state_bytes(
+                cache.state,
+                asked.tensor_parallel_size,
+                resolved.dtype,
+                asked.num_speculative_tokens,
+            )
             size = padded if found.is_hybrid else own
             result.append(
                 Page(

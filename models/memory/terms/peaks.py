@@ -23,7 +23,7 @@ def activation_gib(request: BudgetRequest, resolved: Resolved, fitted: Fitted = 
 
 def sampler_copy_gib(request: BudgetRequest, resolved: Resolved) -> float:
     """Return one float32 copy of sequences x vocabulary in GiB."""
-    sequences = min(resolved.max_num_seqs, resolved.batched_tokens)
+    sequences = min(resolved.max_num_seqs, resolved.max_num_batched_tokens)
     return sequences * request.architecture.vocab_size * 4 / GIB
 
 
@@ -33,21 +33,21 @@ def peaks(request: BudgetRequest, resolved: Resolved, fitted: Fitted) -> tuple[f
     sorts = request.behavior.sampler == "sorts"
     copies = fitted.sampler_sorts if sorts else fitted.sampler_fused
     sampler = copies * sampler_copy_gib(request, resolved)
-    layer = fitted.layer_copies * resolved.batched_tokens * _per_token(request) * 2
+    layer = fitted.layer_copies * resolved.max_num_batched_tokens * _per_token(request) * 2
     encoder = 0.0
     if found.vision_tokens and not request.arguments.language_model_only:
-        tokens = max(resolved.batched_tokens, found.vision_tokens)
+        tokens = max(resolved.max_num_batched_tokens, found.vision_tokens)
         encoder = tokens * found.vision_width * 2
     return sampler, max(layer, encoder) / GIB
 
 
 def _per_token(request: BudgetRequest) -> float:
     """Return the elements that one token's widest layer holds on one rank."""
-    found, tensor = request.architecture, request.arguments.tensor
+    found, tensor = request.architecture, request.arguments.tensor_parallel_size
     dense = 2 * found.hidden_size + 1.5 * found.intermediate_width / tensor
     if not found.experts:
         return dense
-    split = 1 if request.arguments.expert_parallel else tensor
+    split = 1 if request.arguments.enable_expert_parallel else tensor
     width = 2 * found.expert_intermediate / split
     mixed = found.top_k * (max(width, found.hidden_size) + width / 2) + 2 * found.hidden_size
     return max(dense, mixed)
@@ -60,7 +60,7 @@ def non_torch_gib(request: BudgetRequest, weights_gib: float, fitted: Fitted = F
     """
     first = request.behavior.first_engine
     base = fitted.context_first if first else fitted.context
-    ranks = request.arguments.tensor * request.arguments.pipeline
+    ranks = request.arguments.tensor_parallel_size * request.arguments.pipeline_parallel_size
     counted = ranks > 1 and request.behavior.counts_communication
     kept = ranks > 1 and request.behavior.keeps_load_cache
     cache = fitted.load_cache_share * weights_gib if kept else 0.0
@@ -82,7 +82,7 @@ def loosely_known(
     found = request.architecture
     stored = found.quantization
     assumed = stored is not None and (stored.online or stored.assumed)
-    ranks = request.arguments.tensor * request.arguments.pipeline
+    ranks = request.arguments.tensor_parallel_size * request.arguments.pipeline_parallel_size
     oldest = request.behavior.release < (0, 5) and ranks > 1
     graphs = request.behavior.graphs_deducted and not request.arguments.enforce_eager
     fused = request.behavior.sampler == "fused" and sampler >= other
@@ -115,9 +115,9 @@ def captured_sizes(resolved: Resolved, behavior: Behavior) -> int:
 
 def cuda_graph_gib(request: BudgetRequest, resolved: Resolved, fitted: Fitted = FITTED) -> float:
     """Return what CUDA graphs take on one GPU in GiB; 0 when they are off."""
-    if resolved.eager:
+    if resolved.enforce_eager:
         return 0.0
-    layers = layers_on_stage(request.architecture, request.arguments.pipeline)
+    layers = layers_on_stage(request.architecture, request.arguments.pipeline_parallel_size)
     share = captured_sizes(resolved, request.behavior) / 64
     return fitted.graph_base + fitted.graph_per_layer_mib * layers * share / 1024
 

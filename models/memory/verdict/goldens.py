@@ -5,12 +5,13 @@ quantization, block size, prefix caching, attention backend. Anywhere else the p
 """
 
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import Final
 
 from models.core.base import GIB
+from models.engine.arguments import ARGUMENTS, EngineArguments
 from models.facts.accelerators import capability
 from models.facts.golden import Golden
-from models.memory.inputs.request import Arguments, BudgetRequest, Resolved, resolve
+from models.memory.inputs.request import BudgetRequest, Resolved, resolve
 from models.memory.terms.kvcache import CachePlan
 from models.memory.terms.pages import base_block
 from models.memory.verdict.refusals import Refusal
@@ -47,12 +48,12 @@ def golden_of(request: BudgetRequest, resolved: Resolved) -> Found | None:
 
 def _is_asked(request: BudgetRequest) -> bool:
     """Tell whether goldens are asked with such arguments at all (docs/goldens.md)."""
-    asked = request.arguments
-    plain = Arguments()
-    same = ("pipeline", "data", "expert_parallel", "context", "speculative_tokens")
-    named = (*same, "quantization", "language_model_only", "cpu_offload_gib")
+    asked, default = request.arguments, EngineArguments()
+    named = ("quantization", *(row.name for row in ARGUMENTS.values() if row.loads))
     return not request.card.rocm and all(
-        getattr(asked, name) == getattr(plain, name) for name in named
+        getattr(asked, name) == getattr(default, name)
+        for name in named
+        if name != "tensor_parallel_size"
     )
 
 
@@ -60,41 +61,27 @@ def _fits(golden: Golden, request: BudgetRequest, resolved: Resolved) -> bool:
     asked = request.arguments
     if capability(golden.compute_capability) != request.card.capability:
         return False
-    if golden.tensor != asked.tensor or golden.asked("quantization") is not None:
+    if golden.tensor != asked.tensor_parallel_size or golden.asked("quantization") is not None:
         return False
     if asked.attention_backend not in (None, golden.asked("attention_backend")):
         return False
-    own = _arguments(golden)
+    own = EngineArguments.model_validate(golden.arguments)
     theirs = resolve(request.model_copy(update={"arguments": own}))
     return (
         theirs.dtype == resolved.dtype
         and _cache(theirs) == _cache(resolved)
-        and theirs.prefix_caching == resolved.prefix_caching
+        and theirs.enable_prefix_caching == resolved.enable_prefix_caching
         and _block(request, own, theirs) == _block(request, asked, resolved)
     )
 
 
 def _cache(resolved: Resolved) -> str:
-    return _SAME_DTYPE.get(resolved.cache_dtype, resolved.cache_dtype)
+    return _SAME_DTYPE.get(resolved.kv_cache_dtype, resolved.kv_cache_dtype)
 
 
-def _block(request: BudgetRequest, asked: Arguments, resolved: Resolved) -> int:
-    default = base_block(request.architecture, request.card.capability, resolved.cache_dtype)
+def _block(request: BudgetRequest, asked: EngineArguments, resolved: Resolved) -> int:
+    default = base_block(request.architecture, request.card.capability, resolved.kv_cache_dtype)
     return asked.block_size or default
-
-
-def _arguments(golden: Golden) -> Arguments:
-    dtype = cast("str", golden.asked("dtype"))
-    return Arguments(
-        max_model_len=cast("int", golden.asked("max_model_len")),
-        max_num_seqs=cast("int", golden.asked("max_num_seqs")),
-        max_num_batched_tokens=cast("int | None", golden.asked("max_num_batched_tokens")),
-        kv_cache_dtype=cast("str", golden.asked("kv_cache_dtype")),
-        dtype=None if dtype == "auto" else dtype,
-        enable_prefix_caching=cast("bool | None", golden.asked("enable_prefix_caching")),
-        block_size=cast("int | None", golden.asked("block_size")),
-        tensor=golden.tensor,
-    )
 
 
 def _weights_gib(golden: Golden, request: BudgetRequest, resolved: Resolved) -> float | None:
@@ -109,7 +96,7 @@ def _weights_gib(golden: Golden, request: BudgetRequest, resolved: Resolved) -> 
 
 def _same_step(golden: Golden, resolved: Resolved) -> bool:
     made = golden.resolved
-    return made is not None and made.max_num_batched_tokens == resolved.batched_tokens
+    return made is not None and made.max_num_batched_tokens == resolved.max_num_batched_tokens
 
 
 def with_layout(plan: CachePlan, golden: Golden) -> CachePlan:

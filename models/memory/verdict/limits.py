@@ -41,7 +41,7 @@ def byte_refusals(taken: Measure) -> Iterator[Refusal]:
 def _states(taken: Measure) -> Iterator[Refusal]:
     """Each running sequence takes a block of each recurrent group; graph capture checks it."""
     sequences = taken.resolved.max_num_seqs
-    if taken.resolved.eager or not taken.plan.has_states or taken.blocks >= sequences:
+    if taken.resolved.enforce_eager or not taken.plan.has_states or taken.blocks >= sequences:
         return
     yield Refusal(
         rule="mamba-blocks",

@@ -58,7 +58,7 @@ def measure(request: BudgetRequest, fitted: Fitted = FITTED, memo: Memo | None =
     golden = golden_of(request, resolved)
     if golden is not None:
         plan = with_layout(plan, golden.golden)
-    requested = math.ceil(request.card.memory_gib * GIB * resolved.utilization) / GIB
+    requested = math.ceil(request.card.memory_gib * GIB * resolved.gpu_memory_utilization) / GIB
     activation = activation_gib(request, resolved, fitted)
     graphs = cuda_graph_gib(request, resolved, fitted)
     if golden is not None and golden.weights_gib is not None:
@@ -66,7 +66,7 @@ def measure(request: BudgetRequest, fitted: Fitted = FITTED, memo: Memo | None =
     else:
         weights, stage = _weights(request, plan, resolved, {} if memo is None else memo)
     if weights is not None:
-        weights = max(0.0, weights - request.arguments.cpu_offload_gib)
+        weights = max(0.0, weights - request.arguments.cpu_offload_gb)
     non_torch = non_torch_gib(request, weights or 0.0, fitted)
     deducted = graphs if request.behavior.graphs_deducted else 0.0
     kv: int | None = None
@@ -127,7 +127,7 @@ def _scaled(room: int, plan: CachePlan, stage: int) -> int:
 
     All ranks take the least number of blocks; a stage with a smaller block has more of them.
     """
-    if plan.request.arguments.pipeline == 1:
+    if plan.request.arguments.pipeline_parallel_size == 1:
         return room
     own = stage_block_bytes(plan, stage)
     return room if own == plan.block_bytes else room * plan.block_bytes // max(1, own)
@@ -140,22 +140,22 @@ def _weights(
     found, asked = request.architecture, request.arguments
     if found.incomplete:
         return None, 0
-    pipeline = min(asked.pipeline, found.num_layers)
+    pipeline = min(asked.pipeline_parallel_size, found.num_layers)
     best: tuple[float, float, int] | None = None
-    budget = request.card.memory_gib * GIB * resolved.utilization
+    budget = request.card.memory_gib * GIB * resolved.gpu_memory_utilization
     for stage in range(pipeline):
         rank = Rank(
-            tensor=asked.tensor,
+            tensor=asked.tensor_parallel_size,
             pipeline=pipeline,
             stage=stage,
-            data=asked.data,
-            expert_parallel=asked.expert_parallel,
+            data=asked.data_parallel_size,
+            expert_parallel=asked.enable_expert_parallel,
             capability=request.card.capability,
             padded_mxfp4=request.behavior.padded_mxfp4,
             marlin_mxfp4=request.behavior.marlin_mxfp4,
             release=request.behavior.release,
             dtype=None if resolved.dtype == found.dtype else resolved.dtype,
-            batched_tokens=resolved.batched_tokens,
+            batched_tokens=resolved.max_num_batched_tokens,
         )
         key = (asked.quantization or "", rank, request.behavior.allocator)
         held = memo.get(key)

@@ -52,21 +52,22 @@ def _divisors(number: int, at_most: int) -> list[int]:
 
 def _gpus(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
     asked = request.arguments
-    wanted = asked.tensor * asked.pipeline * asked.data
+    wanted = asked.gpus
     if request.n_gpus is None or wanted == request.n_gpus:
         return
     yield Refusal(
         rule="gpus",
         reason=(
-            f"tensor {asked.tensor} x pipeline {asked.pipeline} x data {asked.data} needs "
-            f"{wanted} GPUs, the replica gets {request.n_gpus}"
+            f"tensor {asked.tensor_parallel_size} x pipeline {asked.pipeline_parallel_size} x "
+            f"data {asked.data_parallel_size} needs {wanted} GPUs, the replica gets "
+            f"{request.n_gpus}"
         ),
         mend=f"give the replica {wanted} GPUs, or set tensor x pipeline to {request.n_gpus}",
     )
 
 
 def _heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
-    found, tensor = request.architecture, request.arguments.tensor
+    found, tensor = request.architecture, request.arguments.tensor_parallel_size
     heads = found.heads or _state_heads(found)
     if not heads or heads % tensor == 0:
         return
@@ -84,7 +85,7 @@ def _state_heads(found: Architecture) -> int:
 
 
 def _kv_heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
-    tensor = request.arguments.tensor
+    tensor = request.arguments.tensor_parallel_size
     for cache in request.architecture.caches:
         if cache.kind.is_state or cache.kind in (CacheKind.MLA, CacheKind.MLA_SLIDING):
             continue
@@ -104,13 +105,15 @@ def _kv_heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
 
 def _groups(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
     """Refuse row-split weights whose quantization groups a rank would have to cut."""
-    found, tensor = request.architecture, request.arguments.tensor
+    found, tensor = request.architecture, request.arguments.tensor_parallel_size
     if found.quantization is None or tensor == 1:
         return
     for weight in found.weights:
         if weight.shard is not Shard.INPUT or not weight.linear or weight.part is Part.VISION:
             continue
-        if weight.experts and (request.arguments.expert_parallel or _cuts_blocks(request, weight)):
+        if weight.experts and (
+            request.arguments.enable_expert_parallel or _cuts_blocks(request, weight)
+        ):
             continue
         group = _group_of(found, weight)
         if group and weight.columns % (group * tensor):
@@ -143,7 +146,7 @@ def _cuts_blocks(request: BudgetRequest, weight: Weight) -> bool:
     newer = request.behavior.release >= REFINED_SINCE and request.card.capability >= _FP8_SINCE
     if not newer or scheme.kind is not SchemeKind.FP8_BLOCK or scheme.block is None:
         return False
-    inner = weight.columns // request.arguments.tensor
+    inner = weight.columns // request.arguments.tensor_parallel_size
     hidden = sum(rows.size for rows in weight.rows)
     return refined_block(scheme.block, inner, hidden) is not None
 
@@ -194,10 +197,10 @@ def _method(found: Quantization) -> str:
 
 def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
     have, least = request.card.capability, request.minimum
-    if not known_cache_dtype(resolved.cache_dtype):
+    if not known_cache_dtype(resolved.kv_cache_dtype):
         yield Refusal(
             rule="kv-cache-dtype",
-            reason=f"the KV cache dtype {resolved.cache_dtype!r} is not known",
+            reason=f"the KV cache dtype {resolved.kv_cache_dtype!r} is not known",
             mend="set kv_cache_dtype to auto",
             settings={"kv_cache_dtype": "auto"},
         )
@@ -223,8 +226,8 @@ def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusa
             {"dtype": "half"},
         ),
         (
-            f"kv_cache_dtype {resolved.cache_dtype}",
-            least.kv_cache_dtype.get(resolved.cache_dtype),
+            f"kv_cache_dtype {resolved.kv_cache_dtype}",
+            least.kv_cache_dtype.get(resolved.kv_cache_dtype),
             "set kv_cache_dtype to auto",
             {"kv_cache_dtype": "auto"},
         ),
@@ -251,7 +254,7 @@ def _utilization(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal
     card = request.card
     if request.arguments.kv_cache_memory_bytes is not None:
         return
-    wanted = card.memory_gib * resolved.utilization
+    wanted = card.memory_gib * resolved.gpu_memory_utilization
     free = card.memory_gib - CONTEXT_RESERVE_GIB - card.other_gib
     if wanted <= free:
         return
@@ -259,8 +262,9 @@ def _utilization(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal
     yield Refusal(
         rule="utilization",
         reason=(
-            f"gpu_memory_utilization {resolved.utilization:g} asks for {wanted:.2f} GiB; of "
-            f"{card.memory_gib:.2f} GiB about {max(0.0, free):.2f} are free at start"
+            f"gpu_memory_utilization {resolved.gpu_memory_utilization:g} asks for "
+            f"{wanted:.2f} GiB; of {card.memory_gib:.2f} GiB about {max(0.0, free):.2f} are free "
+            "at start"
         ),
         mend=f"set gpu_memory_utilization to {most:g} or less",
         settings={"gpu_memory_utilization": most},

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from models.core.base import GIB
-from models.memory.inputs.request import Arguments, BudgetRequest
+from models.engine.arguments import EngineArguments
+from models.memory.inputs.request import BudgetRequest
 from models.memory.terms.constants import CONTEXT_RESERVE_GIB, Fitted
 from models.memory.verdict.limits import byte_refusals
 from models.memory.verdict.measure import Measure, Memo, measure
@@ -62,17 +63,17 @@ def _candidates(taken: Measure) -> Iterator[tuple[Remedy, BudgetRequest]]:
         fewer = max(1, min(resolved.max_num_seqs // 4, 64))
         if fewer < resolved.max_num_seqs:
             yield _change(request, f"set max_num_seqs to {fewer}", {"max_num_seqs": fewer})
-    if resolved.cache_dtype == "auto" and request.card.capability >= (8, 9):
+    if resolved.kv_cache_dtype == "auto" and request.card.capability >= (8, 9):
         yield _change(request, "keep the KV cache in FP8", {"kv_cache_dtype": "fp8"})
     most = int(100 * (1 - CONTEXT_RESERVE_GIB / request.card.memory_gib)) / 100
-    if asked.kv_cache_memory_bytes is None and resolved.utilization < min(0.95, most):
+    if asked.kv_cache_memory_bytes is None and resolved.gpu_memory_utilization < min(0.95, most):
         higher = min(0.95, most)
         text = f"raise gpu_memory_utilization to {higher:g}"
         yield _change(request, text, {"gpu_memory_utilization": higher})
-    if resolved.batched_tokens > 2048 and resolved.max_num_seqs <= 2048:
+    if resolved.max_num_batched_tokens > 2048 and resolved.max_num_seqs <= 2048:
         text = "set max_num_batched_tokens to 2048"
         yield _change(request, text, {"max_num_batched_tokens": 2048})
-    if not resolved.eager:
+    if not resolved.enforce_eager:
         text = "set enforce_eager (no CUDA graphs: slower decoding)"
         yield _change(request, text, {"enforce_eager": True})
     yield from _more_gpus(request)
@@ -83,15 +84,18 @@ def _candidates(taken: Measure) -> Iterator[tuple[Remedy, BudgetRequest]]:
 
 
 def _more_gpus(request: BudgetRequest) -> Iterator[tuple[Remedy, BudgetRequest]]:
-    tensor = request.arguments.tensor
+    arguments = request.arguments
+    tensor = arguments.tensor_parallel_size
     for times in (2, 4, 8):
         wanted = tensor * times
         if wanted > 16:
             return
         changed = request.model_copy(
             update={
-                "arguments": request.arguments.model_copy(update={"tensor": wanted}),
-                "n_gpus": wanted * request.arguments.pipeline * request.arguments.data,
+                "arguments": arguments.model_copy(update={"tensor_parallel_size": wanted}),
+                "n_gpus": wanted
+                * request.arguments.pipeline_parallel_size
+                * request.arguments.data_parallel_size,
             }
         )
         text = f"spread each replica over {wanted} GPUs (tensor parallel size {wanted})"
@@ -101,6 +105,6 @@ def _more_gpus(request: BudgetRequest) -> Iterator[tuple[Remedy, BudgetRequest]]
 def _change(
     request: BudgetRequest, text: str, settings: dict[str, int | float | str | bool]
 ) -> tuple[Remedy, BudgetRequest]:
-    arguments: Arguments = request.arguments.model_copy(update=dict(settings))
+    arguments: EngineArguments = request.arguments.model_copy(update=dict(settings))
     changed = request.model_copy(update={"arguments": arguments})
     return Remedy(text=text, settings=settings), changed

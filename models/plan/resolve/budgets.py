@@ -10,7 +10,7 @@ from typing import Final
 from models.core.findings import Findings
 from models.core.notices import Notice
 from models.core.problems import Problem, shown
-from models.engine.arguments import Environment
+from models.engine.profiles import Environment
 from models.plan.costs import (
     Bill,
     Line,

@@ -7,7 +7,8 @@ from models.core.findings import Findings
 from models.core.names import WORKLOAD_NAME_MAX
 from models.core.notices import Notice
 from models.core.problems import Problem, ProblemsError, shown
-from models.engine.arguments import Environment, command_line, problems_of
+from models.engine.arguments import command_line, problems_of
+from models.engine.profiles import Environment
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import Catalog, CatalogModel, ModelEntry
 from models.facts.contract import EngineContract
@@ -197,9 +198,7 @@ def _planned(
     problems += sharing_problems(deployment.pool, arguments, deployment.path, deployment.subject)
     found.problems += problems
     found.notices += memory_remarks(where, fit)
-    weights = entry.weight_bytes or round(
-        (fit.weights_gib or 0) * 2**30 * arguments.parallelism.gpus
-    )
+    weights = entry.weight_bytes or round((fit.weights_gib or 0) * 2**30 * arguments.gpus)
     startup = startup_seconds(weights, contract)
     wait = startup * deployment.replicas_max + _AWAIT_MARGIN_SEC
     return PlannedModel(
@@ -213,7 +212,7 @@ def _planned(
         contract=contract,
         arguments=arguments,
         command=command,
-        resources=pod_resources(deployment.pool.shape, arguments.parallelism.gpus),
+        resources=pod_resources(deployment.pool.shape, arguments.gpus),
         weight_bytes=weights,
         startup_sec=startup,
         rollout_sec=min(wait, deployment.rollout_max_sec or wait),

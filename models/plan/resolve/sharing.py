@@ -4,7 +4,7 @@ import math
 
 from models.core.findings import Findings
 from models.core.problems import Problem, shown
-from models.engine.arguments import EngineArguments
+from models.engine.arguments import ServeArguments
 from models.facts.accelerators import Accelerator
 from models.facts.sharing import UTILIZATION_SUM_MAX, Mig, TimeSlicing, slice_of
 from models.plan.plan import PlannedPool
@@ -99,7 +99,7 @@ def node_problems(region: Region, pool: NodePool, path: str) -> list[Problem]:
 
 
 def sharing_problems(
-    pool: PlannedPool, arguments: EngineArguments, path: str, subject: str
+    pool: PlannedPool, arguments: ServeArguments, path: str, subject: str
 ) -> list[Problem]:
     """Return why an engine may not run on shares of a card (GPUO-04).
 
@@ -110,7 +110,7 @@ def sharing_problems(
     if sharing is None:
         return []
     problems: list[Problem] = []
-    gpus = arguments.parallelism.gpus
+    gpus = arguments.gpus
     if gpus > 1:
         what = "MIG slices" if isinstance(sharing, Mig) else "turns of one card"
         problems.append(

@@ -8,7 +8,7 @@ from models.core.base import GIB
 from models.core.findings import Findings
 from models.core.notices import Notice
 from models.core.problems import Problem
-from models.engine.arguments import Environment
+from models.engine.profiles import Environment
 from models.facts.catalog import Catalog
 from models.facts.contract import Image
 from models.plan.plan import PlannedPool

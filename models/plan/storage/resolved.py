@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from models.engine.arguments import Environment
+from models.engine.profiles import Environment
 from models.plan.plan import PlannedPool, PlannedRegion
 from models.plan.storage.proofs import PoolFacts, StorageFacts, storage_index
 from models.settings.longhorn import STORAGE_LABEL, Use, replica_count

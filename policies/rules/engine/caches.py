@@ -7,7 +7,7 @@ from models.core.quantities import parse
 from policies.core.context import Context, strictness
 from policies.core.finding import Breach
 from policies.core.rule import Weight, rule
-from policies.views.engine.container import variables
+from policies.views.engine.container import parallelism, variables
 from policies.views.kubernetes.images import image_of
 from policies.views.kubernetes.workload import Container
 
@@ -34,7 +34,7 @@ def hold_local_cache(container: Container, context: Context) -> Iterator[Breach]
     text = variables(container).get(_CPU_SIZE)
     if limit is None or not text or not text.replace(".", "", 1).isdigit():
         return
-    ranks = max(1, container.parallelism())
+    ranks = max(1, parallelism(container))
     wanted = float(text) * _GB * ranks
     if wanted > limit:
         yield Breach(

@@ -31,11 +31,11 @@ def suit_family(container: Container, context: Context) -> Iterator[Breach]:
     only = all(cache.kind.is_state for cache in model.caches)
     severity = Severity.ERROR if only and asked.sure else Severity.WARNING
     kind = "keeps recurrent states only" if only else "keeps recurrent states in some layers"
-    caching = asked.line.last("--enable-prefix-caching")
+    caching = asked.line.argument("enable_prefix_caching")
     if caching is not None and not caching.negated:
         message = f"{asked.model} {kind}: prefix caching finds whole states only, if it starts"
         yield Breach(found.path(caching.at), message, severity)
-    size = asked.line.last("--block-size")
+    size = asked.line.argument("block_size")
     if size is not None:
         message = f"{asked.model} {kind}: the engine sizes blocks by the state itself"
         yield Breach(found.path(size.at), message, severity)

@@ -8,6 +8,7 @@ from policies.core.context import Context, strictness
 from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
+from policies.views.engine.container import parallelism
 from policies.views.kubernetes.images import image_of
 from policies.views.kubernetes.workload import Container
 
@@ -27,7 +28,7 @@ def share_memory(container: Container, context: Context) -> Iterator[Breach]:
     if not container.is_engine or container.inherits:
         return
     # Of a group's ranks, those in this pod are as many as its GPUs.
-    ranks = container.gpus() or container.parallelism()
+    ranks = container.gpus() or parallelism(container)
     if ranks < 2 or _shares_otherwise(container):
         return
     path = f"{container.node.path}.volumeMounts"

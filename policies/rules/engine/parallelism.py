@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
+from models.engine.arguments import EngineArguments, arguments_in
 from policies.core import knowledge
 from policies.core.context import Context, is_house
 from policies.core.finding import Breach, Severity
 from policies.core.rule import Weight, rule
 from policies.views.engine.container import Invocation, invocation, variables
-from policies.views.engine.replica import Replica, arguments, replica
+from policies.views.engine.replica import Replica, replica
 from policies.views.kubernetes.workload import Container, pods_of
 
 if TYPE_CHECKING:
     from models.architecture import Architecture
-    from models.memory import Arguments
 
 SHAPE_RULES: Final = frozenset(
     {"heads", "kv-heads", "quantization-groups", "positions", "prefix-caching", "block-size"}
@@ -86,10 +86,10 @@ def _engine(container: Container, context: Context) -> Invocation | None:
 
 def _ranks(asked: Replica) -> tuple[int | None, int | None]:
     """Return the ranks of the replica, and those that run in this pod."""
-    tensor, pipeline = (asked.count(f"--{each}-parallel-size") for each in ("tensor", "pipeline"))
-    context = asked.count("--prefill-context-parallel-size")
-    data = asked.count("--data-parallel-size")
-    local = asked.count("--data-parallel-size-local", default=0)
+    tensor, pipeline = (asked.count(f"{each}_parallel_size") for each in ("tensor", "pipeline"))
+    context = asked.count("prefill_context_parallel_size")
+    data = asked.count("data_parallel_size")
+    local = asked.count("data_parallel_size_local", default=0)
     if None in (tensor, pipeline, data, local, context):
         return None, None
     one = (tensor or 1) * (pipeline or 1) * (context or 1)
@@ -98,11 +98,11 @@ def _ranks(asked: Replica) -> tuple[int | None, int | None]:
 
 
 def _product(asked: Replica) -> str:
-    parts = [f"tensor {asked.count('--tensor-parallel-size')}"]
+    parts = [f"tensor {asked.count('tensor_parallel_size')}"]
     for name in ("pipeline", "data"):
-        given = asked.line.last(f"--{name}-parallel-size")
+        given = asked.given(f"{name}_parallel_size")
         if given is not None:
-            parts.append(f"{name} {given.value}")
+            parts.append(f"{name} {given}")
     return " x ".join(parts)
 
 
@@ -143,15 +143,14 @@ def _is_open(found: Invocation, *, several: bool) -> bool:
 
 
 def _uses_ray(asked: Replica) -> bool:
-    given = asked.line.last("--distributed-executor-backend")
-    backend = given.value if given is not None else None
+    backend = asked.given("distributed_executor_backend")
     script = " ".join(asked.found.container.words()) if asked.found.shell else ""
     return backend == "ray" or "ray start" in script or "multi-node" in script
 
 
 def _slices(asked: Replica, container: Container) -> Iterator[Breach]:
     names = [name for name in container.accelerators() if _MIG.match(name)]
-    tensor = asked.count("--tensor-parallel-size") or 1
+    tensor = asked.count("tensor_parallel_size") or 1
     if names and tensor > 1:
         yield Breach(
             container.node["args"].path,
@@ -189,7 +188,7 @@ def split_evenly(container: Container, context: Context) -> Iterator[Breach]:
     if model is None:
         return
     try:
-        given = arguments(asked.line)
+        given = arguments_in(asked.line)
     except (ValidationError, ValueError):
         return
     path = container.node["args"].path
@@ -208,7 +207,7 @@ def _may_be_longer(asked: Replica) -> bool:
     return told or any(asked.line.last(each) for each in ("--hf-overrides", "--rope-scaling"))
 
 
-def _refused(model: "Architecture", given: "Arguments") -> Iterator[tuple[str, str, str]]:
+def _refused(model: "Architecture", given: EngineArguments) -> Iterator[tuple[str, str, str]]:
     from models.memory import BudgetRequest, Card, behavior_of
     from models.memory.inputs.request import resolve
     from models.memory.verdict.refusals import refusals
@@ -224,17 +223,17 @@ def _refused(model: "Architecture", given: "Arguments") -> Iterator[tuple[str, s
 
 
 def _replicated(
-    model: "Architecture", given: "Arguments", asked: Replica, path: str
+    model: "Architecture", given: EngineArguments, asked: Replica, path: str
 ) -> Iterator[Breach]:
     from models.architecture import CacheKind
 
     latent = (CacheKind.MLA, CacheKind.MLA_SLIDING)
     heads = [c.kv_heads for c in model.caches if not c.kind.is_state and c.kind not in latent]
-    if heads and given.tensor > min(heads):
+    if heads and given.tensor_parallel_size > min(heads):
         yield Breach(
             path,
-            f"{asked.model} has {min(heads)} KV heads: {given.tensor} ranks hold copies of them, "
-            "so that more ranks do not buy more KV cache",
+            f"{asked.model} has {min(heads)} KV heads: {given.tensor_parallel_size} ranks hold "
+            "copies of them, so that more ranks do not buy more KV cache",
             Severity.WARNING,
             remedy=f"set --tensor-parallel-size={min(heads)} or less, with data parallel replicas",
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from models.core.problems import ProblemsError
+from models.engine.arguments import ARGUMENTS, EngineArguments, arguments_in
 from models.facts.contract import EngineContract, MinimumCapability
 from policies.core import knowledge
 from policies.core.context import Context, is_house
@@ -13,11 +14,11 @@ from policies.core.finding import Breach, Severity
 from policies.core.rule import Weight, rule
 from policies.rules.engine.parallelism import SHAPE_RULES
 from policies.views.engine.container import invocation
-from policies.views.engine.replica import Replica, arguments, replica
+from policies.views.engine.replica import Replica, replica
 from policies.views.kubernetes.workload import Container
 
 if TYPE_CHECKING:
-    from models.memory import Arguments, Budget, BudgetRequest, Card
+    from models.memory import Budget, BudgetRequest, Card
 
 _NVIDIA: Final = "nvidia.com/gpu"
 _SLICE: Final = "nvidia.com/mig-"
@@ -29,7 +30,7 @@ _UNSURE_SHARE: Final = 0.02
 
 _SAFE_UTILIZATION: Final = 0.95
 _BFLOAT16_SINCE: Final = (8, 0)
-_FP8_CACHE_SINCE: Final = (8, 9)
+_CACHE_DTYPE: Final = ARGUMENTS["kv_cache_dtype"].option
 
 
 @rule(
@@ -81,14 +82,13 @@ def _own(container: Container, context: Context) -> bool:
 
 
 def _utilization(asked: Replica, path: str, context: Context) -> Iterator[Breach]:
-    given = asked.line.last("--gpu-memory-utilization")
     try:
-        share = float(given.value or "") if given is not None else 0.5
+        share = float(asked.given("gpu_memory_utilization") or 0.5)
     except ValueError:
         return
     if not 0 < share <= 1:
         yield Breach(path, f"--gpu-memory-utilization {share:g} is no share between 0 and 1")
-    elif share > _SAFE_UTILIZATION and asked.line.last("--kv-cache-memory-bytes") is None:
+    elif share > _SAFE_UTILIZATION and asked.line.argument("kv_cache_memory_bytes") is None:
         own = _own(asked.found.container, context)
         yield Breach(
             path,
@@ -124,7 +124,7 @@ def _of_card(asked: Replica, card: "Card", path: str, context: Context) -> Itera
     sure = own or (asked.sure and asked.place.sure and not asked.found.release.beyond)
     called = asked.found.container.called
     try:
-        given = arguments(asked.line)
+        given = arguments_in(asked.line)
         request, note = _request(asked, card, given)
         fit = budget(request)
     except (ValidationError, ProblemsError, ValueError) as error:
@@ -156,7 +156,7 @@ def _of_card(asked: Replica, card: "Card", path: str, context: Context) -> Itera
 
 
 def _request(
-    asked: Replica, card: "Card", given: "Arguments"
+    asked: Replica, card: "Card", given: EngineArguments
 ) -> "tuple[BudgetRequest, str | None]":
     """Return the request, and a note where the engine would change the dtype by itself."""
     from models.memory import BudgetRequest, behavior_of, behavior_of_contract
@@ -211,9 +211,9 @@ def _lacking(fit: "Budget") -> float:
 def _chooses_flashinfer(asked: Replica) -> bool:
     from policies.views.engine.container import variables
 
-    given = asked.line.last("--attention-backend")
-    backend = given.value if given is not None else None
-    backend = backend or variables(asked.found.container).get("VLLM_ATTENTION_BACKEND")
+    backend = asked.given("attention_backend") or variables(asked.found.container).get(
+        "VLLM_ATTENTION_BACKEND"
+    )
     return "FLASHINFER" in (backend or "").upper()
 
 
@@ -253,7 +253,9 @@ def _stated_limits(asked: Replica, path: str) -> Iterator[Breach]:
         for what, needed in _needs(asked, least):
             if card.capability < needed:
                 major, minor = card.capability
-                unsure = what.startswith("--kv-cache-dtype") and _chooses_flashinfer(asked)
+                unsure = what.startswith(
+                    ARGUMENTS["kv_cache_dtype"].option
+                ) and _chooses_flashinfer(asked)
                 several = len(set(asked.place.cards)) > 1
                 yield Breach(
                     path,
@@ -268,13 +270,7 @@ def _needs(asked: Replica, least: MinimumCapability) -> Iterator[tuple[str, tupl
     from models.facts.accelerators import capability
 
     yield f"vLLM {_contract(asked).version}", capability(least.engine)
-    tables = (
-        ("--kv-cache-dtype", least.kv_cache_dtype),
-        ("--dtype", least.dtype),
-        ("--quantization", least.quantization),
-    )
-    for option, table in tables:
-        given = asked.line.last(option)
-        value = given.value if given is not None else None
+    for name in ("kv_cache_dtype", "dtype", "quantization"):
+        value, table = asked.given(name), getattr(least, name)
         if value and value in table:
-            yield f"{option} {value}", capability(table[value])
+            yield f"{ARGUMENTS[name].option} {value}", capability(table[value])

@@ -196,8 +196,8 @@ def take_one_share(container: Container, context: Context) -> Iterator[Breach]:
     share = _share(container.pod)
     if found is None or not found.words or share is None or container.pod.follows:
         return
-    ranks = (replica(found, context).count("--tensor-parallel-size") or 1) * (
-        replica(found, context).count("--pipeline-parallel-size") or 1
+    ranks = (replica(found, context).count("tensor_parallel_size") or 1) * (
+        replica(found, context).count("pipeline_parallel_size") or 1
     )
     if ranks > 1 or container.gpus() > 1:
         yield Breach(

@@ -96,6 +96,20 @@ def _invocation(container: Container, context: Context) -> Invocation | None:
     )
 
 
+def parallelism(container: Container) -> int:
+    """Return the ranks of one replica in this pod: tensor x pipeline parallel size.
+
+    Reads whatever the container runs, since a program of one's own may hand options on.
+    """
+    line = Parser(knowledge.newest()).read(container.words())
+    product = 1
+    for name in ("tensor_parallel_size", "pipeline_parallel_size"):
+        given = line.argument(name)
+        if given is not None and given.value is not None and given.value.isdecimal():
+            product *= int(given.value)
+    return product
+
+
 def _runs_engine(container: Container) -> bool:
     """Whether the container runs vLLM, also where some of its arguments are not known."""
     try:

@@ -1,12 +1,14 @@
 """One replica of an engine as the memory model asks for it, read from what a container is given."""
 
 import itertools
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from models.engine.arguments import ARGUMENTS, Kind
 from models.engine.command import UNKNOWN_TEXT, Line
+from models.engine.command_line import option_of
+from models.engine.values import count_of
 from policies.core import knowledge
 from policies.core.context import Context
 from policies.core.memo import Memo
@@ -14,46 +16,31 @@ from policies.core.nodes import UnknownFieldError
 from policies.views.engine.cards import Placement, placement
 from policies.views.engine.container import Invocation
 
-if TYPE_CHECKING:
-    from models.memory import Arguments
-
 MODEL_ANNOTATION: Final = "triplane.dev/model"
-_TEXTS: Final = {
-    "--kv-cache-dtype": "kv_cache_dtype",
-    "--dtype": "dtype",
-    "--quantization": "quantization",
-}
-_COUNTS: Final = {
-    "--max-model-len": "max_model_len",
-    "--max-num-seqs": "max_num_seqs",
-    "--max-num-batched-tokens": "max_num_batched_tokens",
-    "--block-size": "block_size",
-    "--kv-cache-memory-bytes": "kv_cache_memory_bytes",
-    "--tensor-parallel-size": "tensor",
-    "--pipeline-parallel-size": "pipeline",
-    "--decode-context-parallel-size": "context",
-}
-_SWITCHES: Final = {
-    "--enable-prefix-caching": "enable_prefix_caching",
-    "--enforce-eager": "enforce_eager",
-    "--enable-expert-parallel": "expert_parallel",
-    "--language-model-only": "language_model_only",
-}
 _BEYOND_THE_MODEL: Final = frozenset(
-    {
-        *("--config", "--hf-overrides", "--cpu-offload-gb", "--offload-backend", "--task"),
-        *("--num-gpu-blocks-override", "--speculative-config", "--enable-lora", "--rope-scaling"),
-        *("--convert", "--load-format", "--device", "--model-impl", "--offload-params"),
-        *("--enable-weight-offload", "--config-format", "--revision"),
-    }
+    map(
+        option_of,
+        (
+            *("config", "hf_overrides", "cpu_offload_gb", "offload_backend", "task"),
+            *("num_gpu_blocks_override", "speculative_config", "enable_lora", "rope_scaling"),
+            *("convert", "load_format", "device", "model_impl", "offload_params"),
+            *("enable_weight_offload", "config_format", "revision"),
+        ),
+    )
 )
 """Options after which the memory model does not answer for this command line."""
+
+_READ: Final = frozenset(
+    row.option
+    for row in ARGUMENTS.values()
+    if row.kind is not Kind.SWITCH and row.name != "attention_backend"
+)
+"""Options whose values memory depends on."""
 
 _HARMLESS_VALUES: Final = {
     "--load-format": ("auto", "safetensors", "runai_streamer", "fastsafetensors", "tensorizer"),
     "--revision": (),
 }
-_MULTIPLES: Final = {"k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,12 +54,15 @@ class Replica:
     place: Placement
     missing: tuple[str, ...]
 
-    def count(self, option: str, default: int = 1) -> int | None:
-        """Return a whole number that an option is given, None where it is not known."""
-        given = self.line.last(option)
-        if given is None or given.value is None:
-            return default
-        return whole(given.value)
+    def given(self, name: str) -> str | None:
+        """Return the value that an argument is given, as it is written; the last one counts."""
+        option = self.line.argument(name)
+        return None if option is None else option.value
+
+    def count(self, name: str, default: int = 1) -> int | None:
+        """Return a whole number that an argument is given, None where it is not known."""
+        given = self.given(name)
+        return default if given is None else count_of(given)
 
 
 _REPLICAS: Final = Memo[Invocation, Replica]()
@@ -144,20 +134,11 @@ def _spellings(name: str) -> Iterator[str]:
         yield from (part.removeprefix("models--").replace("--", "/") for part in parts[::-1])
 
 
-def whole(text: str) -> int | None:
-    """Return the number that an option's value means (`32k`, `4096`); None where it is none."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgKMG])?", text.strip())
-    if match is None:
-        return None
-    return int(float(match[1]) * _MULTIPLES.get(match[2] or "", 1))
-
-
 def _missing(line: Line) -> Iterator[str]:
     for option in line.options:
         if option.name in _BEYOND_THE_MODEL and not _is_harmless(option.name, option.value):
             yield f"{option.spelling} changes what is loaded"
-        named = option.name in {*_TEXTS, *_COUNTS, "--gpu-memory-utilization"}
-        if named and UNKNOWN_TEXT in (option.value or UNKNOWN_TEXT):
+        if option.name in _READ and UNKNOWN_TEXT in (option.value or UNKNOWN_TEXT):
             yield f"the value of {option.spelling} is unknown"
     runner = line.last("--runner")
     if runner is not None and runner.value == "pooling":
@@ -167,32 +148,3 @@ def _missing(line: Line) -> Iterator[str]:
 def _is_harmless(option: str, value: str | None) -> bool:
     allowed = _HARMLESS_VALUES.get(option)
     return allowed is not None and (not allowed or value in allowed)
-
-
-def arguments(line: Line) -> "Arguments":
-    """Return what the memory model takes of a command line. Raises `ValidationError`."""
-    from models.cases.cases import cache_dtype_of, dtype_of, quantization_of
-    from models.memory import Arguments
-
-    given: dict[str, object] = {}
-    for option, key in _COUNTS.items():
-        found = line.last(option)
-        number = whole(found.value) if found is not None and found.value else None
-        if number:
-            given[key] = number
-    for option, key in _SWITCHES.items():
-        found = line.last(option)
-        if found is not None:
-            given[key] = not found.negated
-    readers = {"kv_cache_dtype": cache_dtype_of, "dtype": dtype_of, "quantization": quantization_of}
-    for option, key in _TEXTS.items():
-        found = line.last(option)
-        if found is not None:
-            given[key] = readers[key](found.value)
-    backend = line.last("--attention-backend")
-    if backend is not None and backend.value:
-        given["attention_backend"] = backend.value
-    share = line.last("--gpu-memory-utilization")
-    if share is not None and share.value:
-        given["gpu_memory_utilization"] = float(share.value)
-    return Arguments.model_validate(given)

@@ -1,4 +1,4 @@
-"""A container's command line as words, wherever it hides, and options among them."""
+"""A container's command line as words, wherever it hides."""
 
 import re
 import shlex
@@ -7,7 +7,6 @@ from typing import Final
 
 _REFERENCE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 _SHELL_REFERENCE: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
-_SHORTEST_ABBREVIATION: Final = 6
 
 
 def words_of(parts: Sequence[str], environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -32,25 +31,3 @@ def _split(text: str) -> list[str]:
         return shlex.split(text.replace("\\\n", " "), comments=False)
     except ValueError:
         return text.split()
-
-
-def option(words: Sequence[str], name: str, *aliases: str) -> str | None:
-    """Return the last value of an option, also abbreviated or with underscores.
-
-    `name` is the full spelling (`--tensor-parallel-size`), `aliases` short ones (`-tp`).
-    """
-    value: str | None = None
-    for index, word in enumerate(words):
-        head, equals, tail = word.partition("=")
-        if not _means(head, name, aliases):
-            continue
-        following = words[index + 1] if index + 1 < len(words) else ""
-        value = tail if equals else following
-    return value
-
-
-def _means(word: str, name: str, aliases: Sequence[str]) -> bool:
-    if word in aliases:
-        return True
-    plain = word.replace("_", "-").lower()
-    return len(plain) >= _SHORTEST_ABBREVIATION and name.startswith(plain)

@@ -18,7 +18,7 @@ from policies.core.nodes import Node, partly_known
 from policies.views.kubernetes.images import image_of
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.podspecs import Found, pod_specs
-from policies.views.kubernetes.words import option, words_of
+from policies.views.kubernetes.words import words_of
 
 _ACCELERATOR: Final = re.compile(
     r"^(nvidia\.com/|amd\.com/gpu|gpu\.intel\.com/|google\.com/tpu|aws\.amazon\.com/neuron"
@@ -207,17 +207,6 @@ class Container:
         if _OTHER_IMAGE.search(image.repository.rsplit("/", 1)[-1]):
             return True
         return re.search(r"(^|[-_.])cpu([-_.]|$)", image.tag or "") is not None
-
-    def parallelism(self) -> int:
-        """Return the ranks of one replica in this pod: tensor x pipeline parallel size."""
-        words = self.words()
-        tensor = option(words, "--tensor-parallel-size", "-tp")
-        pipeline = option(words, "--pipeline-parallel-size", "-pp")
-        sizes = [int(size) for size in (tensor, pipeline) if size is not None and size.isdecimal()]
-        product = 1
-        for size in sizes:
-            product *= size
-        return product
 
     def mounts(self) -> dict[str, Node]:
         """Return volume mounts by their path, without a trailing slash."""

@@ -13,14 +13,14 @@ from models.cases.cards import CardNames
 from models.cases.cases import case_of
 from models.cases.profiles import fitting
 from models.engine.startup_log import read_log
-from models.memory import Arguments
+from models.memory import EngineArguments
 from tests.helpers.cli.command import ROOT, budget, triplane
 from tests.helpers.cli.logs import HUNGRY, log, start
 
 pytestmark = pytest.mark.pure
 
 RELEASES = ("0.33.0", "0.31.0", "0.24.0", "0.10.2", "0.7.2")
-FIRST = Arguments(
+FIRST = EngineArguments(
     max_model_len=8192, max_num_seqs=64, gpu_memory_utilization=0.9, max_num_batched_tokens=2048
 )
 OTHERS = (
@@ -42,7 +42,7 @@ def calibrated(tmp_path: Path, text: str, *more: str) -> dict[str, Any]:
     return ran.row
 
 
-def flags(arguments: Arguments) -> list[str]:
+def flags(arguments: EngineArguments) -> list[str]:
     given = arguments.model_dump(exclude_none=True, exclude_defaults=True)
     return [
         word
@@ -75,7 +75,7 @@ def test_a_log_of_each_release_is_read_whole(release: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("other", OTHERS, ids=lambda each: "-".join(flags(each)[1::2]))
 def test_a_profile_predicts_another_run_within_one_per_cent(
-    release: str, other: Arguments, tmp_path: Path
+    release: str, other: EngineArguments, tmp_path: Path
 ) -> None:
     """Another length, other sequences, another utilization: the same model, card and release."""
     seqs = ("--set", "max_num_seqs=64", "--set", "max_num_batched_tokens=2048")
@@ -196,7 +196,7 @@ def test_the_nearest_profile_wins(tmp_path: Path) -> None:
         run = start("0.33.0", FIRST.model_copy(update={"max_num_seqs": seqs}))
         calibrated(tmp_path, log(run), "--gpu", "l4", "--name", f"s{seqs}")
     asked = ask(
-        case_of({"model": "qwen3-8b", "gpu": "l4", "max_num_seqs": 200})[0],
+        case_of({"model": "qwen3-8b", "gpu": "l4", "max_num_seqs": 200}, load().engines)[0],
         Sources(
             catalog=load(),
             names=model_names({}),

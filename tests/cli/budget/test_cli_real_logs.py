@@ -34,7 +34,7 @@ def runs() -> dict[str, dict[str, Any]]:
 
 
 def asked_of(line: dict[str, Any], **changes: Any) -> Asked:
-    return ask(case_of({**line, **changes})[0], known())
+    return ask(case_of({**line, **changes}, known().catalog.engines)[0], known())
 
 
 def profile_of(asked: Asked, text: str) -> MemoryProfile:

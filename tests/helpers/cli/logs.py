@@ -11,7 +11,7 @@ from cli.reading.inputs import sources
 from models.cases.asking import ask
 from models.cases.cases import Case
 from models.core.base import GIB
-from models.memory import Arguments
+from models.memory import EngineArguments
 from models.memory.terms.constants import FITTED, Fitted
 from models.memory.verdict.measure import Measure, measure
 
@@ -55,7 +55,7 @@ class Run:
 
 def start(
     version: str,
-    arguments: Arguments,
+    arguments: EngineArguments,
     engine: Fitted = ENGINE,
     model: str = "qwen3-8b",
     gpu: str = "l4",
@@ -83,9 +83,10 @@ def config_line(run: Run, engine: str = "V1 LLM") -> str:
         f"config: model='{run.model}', speculative_config=None, tokenizer='{run.model}', "
         f"skip_tokenizer_init=False, revision=None, dtype=torch.{resolved.dtype}, "
         f"max_seq_len={resolved.max_model_len}, download_dir=None, load_format=auto, "
-        f"tensor_parallel_size={asked.tensor}, pipeline_parallel_size={asked.pipeline}, "
-        f"data_parallel_size=1, disable_custom_all_reduce=False, quantization=None, "
-        f"enforce_eager={resolved.eager}, kv_cache_dtype={asked.kv_cache_dtype or 'auto'}, "
+        f"tensor_parallel_size={asked.tensor_parallel_size}, "
+        f"pipeline_parallel_size={asked.pipeline_parallel_size}, data_parallel_size=1, "
+        "disable_custom_all_reduce=False, quantization=None, "
+        f"enforce_eager={resolved.enforce_eager}, kv_cache_dtype={asked.kv_cache_dtype or 'auto'}, "
         f"device_config=cuda, seed=0, served_model_name={run.model}, "
         "enable_prefix_caching=True, enable_chunked_prefill=True, pooler_config=None"
     )
@@ -96,10 +97,10 @@ def _asked(run: Run) -> str:
     return (
         f"INFO 11-20 10:00:00 [startup.py:96] non-default args: {{'model_tag': '{run.model}', "
         f"'model': '{run.model}', 'max_model_len': {resolved.max_model_len}, "
-        f"'gpu_memory_utilization': {resolved.utilization}, 'max_num_seqs': "
+        f"'gpu_memory_utilization': {resolved.gpu_memory_utilization}, 'max_num_seqs': "
         f"{resolved.max_num_seqs}}}\n"
         f"INFO 11-20 10:00:00 [scheduler.py:311] Chunked prefill is enabled with "
-        f"max_num_batched_tokens={resolved.batched_tokens}."
+        f"max_num_batched_tokens={resolved.max_num_batched_tokens}."
     )
 
 
@@ -124,7 +125,7 @@ def _now(run: Run) -> str:
     """0.31 and later: consumed memory in one figure, the peak with the graphs' estimate."""
     taken = run.taken
     card, weights = taken.request.card.memory_gib, taken.weights_gib or 0.0
-    utilization = taken.resolved.utilization
+    utilization = taken.resolved.gpu_memory_utilization
     estimate = taken.graphs_gib
     deducted = estimate if taken.request.behavior.graphs_deducted else 0.0
     lines = [_asked(run), config_line(run)]
@@ -140,7 +141,7 @@ def _now(run: Run) -> str:
             "memory profiling."
         )
     lines.append("(EngineCore pid=77) INFO " + ", ".join(_capacity_lines(run)))
-    if not taken.resolved.eager:
+    if not taken.resolved.enforce_eager:
         lines.append(f"Graph capturing finished in 11 secs, took {run.graphs_taken:.2f} GiB")
     if deducted:
         lines.append(
@@ -169,12 +170,12 @@ def _middle(run: Run) -> str:
     lines.append(f"Model loading took {weights:.4f} GiB and 9.123456 seconds")
     lines.append(f"Available KV cache memory: {run.kv_gib:.2f} GiB")
     lines += [size, times]
-    if not taken.resolved.eager:
+    if not taken.resolved.enforce_eager:
         lines.append(f"Graph capturing finished in 21 secs, took {run.graphs_taken:.2f} GiB")
     lines.append(
         f"Free memory on device ({card - 0.3:.2f}/{card:.2f} GiB) on startup. Desired GPU memory "
-        f"utilization is ({taken.resolved.utilization}, {taken.requested_gib:.2f} GiB). Actual "
-        f"usage is {weights:.2f} GiB for weight, {taken.activation_gib:.2f} GiB for peak "
+        f"utilization is ({taken.resolved.gpu_memory_utilization}, {taken.requested_gib:.2f} GiB). "
+        f"Actual usage is {weights:.2f} GiB for weight, {taken.activation_gib:.2f} GiB for peak "
         f"activation, {taken.non_torch_gib:.2f} GiB for non-torch memory, and "
         f"{run.graphs_taken:.2f} GiB for CUDAGraph memory. Replace gpu_memory_utilization config."
     )
@@ -191,7 +192,7 @@ def _first(run: Run) -> str:
             f"Loading model weights took {taken.weights_gib:.4f} GB",
             "Memory profiling takes 5.11 seconds",
             f"the current vLLM instance can use total_gpu_memory ({size}) x "
-            f"gpu_memory_utilization ({taken.resolved.utilization:.2f}) = "
+            f"gpu_memory_utilization ({taken.resolved.gpu_memory_utilization:.2f}) = "
             f"{taken.requested_gib:.2f}GiB",
             f"model weights take {taken.weights_gib:.2f}GiB; non_torch_memory takes "
             f"{taken.non_torch_gib:.2f}GiB; PyTorch activation peak memory takes "

@@ -12,7 +12,7 @@ from models.architecture import architecture
 from models.facts.accelerators import capability
 from models.facts.catalog import Catalog
 from models.facts.golden import Golden
-from models.memory import Arguments, BudgetRequest, Card, behavior_of_contract
+from models.memory import BudgetRequest, Card, EngineArguments, behavior_of_contract
 from models.memory.inputs.request import resolve
 from models.memory.terms.kvcache import CachePlan, cache_plan
 from models.memory.terms.weights import Rank, weight_bytes
@@ -41,12 +41,12 @@ def request_of(model: str, golden: Golden, length: int) -> BudgetRequest:
             product=card.product,
         ),
         behavior=behavior_of_contract(contract),
-        arguments=Arguments(
+        arguments=EngineArguments(
             max_model_len=length,
             max_num_seqs=cast("int", golden.asked("max_num_seqs")),
             kv_cache_dtype=cast("str", golden.asked("kv_cache_dtype")),
             dtype=None if dtype == "auto" else dtype,
-            tensor=golden.tensor,
+            tensor_parallel_size=golden.tensor,
             enable_prefix_caching=cast("bool | None", golden.asked("enable_prefix_caching")),
             block_size=cast("int | None", golden.asked("block_size")),
         ),
@@ -89,13 +89,13 @@ def judge(model: str, golden: Golden, score: Score) -> None:
     if golden.refused is not None or golden.resolved is None or golden.weights is None:
         score.refused += 1
         return
-    if golden.resolved.max_num_batched_tokens != resolved.batched_tokens:
+    if golden.resolved.max_num_batched_tokens != resolved.max_num_batched_tokens:
         score.differ("batched tokens", name)
     rank = Rank(
         tensor=golden.tensor,
         capability=request.card.capability,
         dtype=None if resolved.dtype == request.architecture.dtype else resolved.dtype,
-        batched_tokens=resolved.batched_tokens,
+        batched_tokens=resolved.max_num_batched_tokens,
     )
     said = weight_bytes(request.architecture, rank, "new")
     score.weights[name] = said.allocated / golden.weights.alloc_new_bytes - 1

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 import pytest
 
 from models.architecture import Architecture, architecture, with_quantization
-from models.memory import Arguments, BudgetRequest, Card, behavior_of
+from models.memory import BudgetRequest, Card, EngineArguments, behavior_of
 
 DATA: Final = Path(__file__).resolve().parents[4] / "shared" / "data"
 
@@ -76,14 +76,14 @@ def golden_request(golden: Golden) -> BudgetRequest:
         architecture=golden_architecture(golden),
         card=Card(memory_gib=80.0, capability=CAPABILITIES[golden["gpu"]]),
         behavior=behavior_of("0.33.0"),
-        arguments=Arguments(
+        arguments=EngineArguments(
             max_model_len=engine["max_model_len"],
             max_num_seqs=engine["max_num_seqs"],
             max_num_batched_tokens=engine["max_num_batched_tokens"],
             kv_cache_dtype=engine["kv_cache_dtype"],
             dtype=engine["dtype"],
-            tensor=engine["tp"],
-            expert_parallel=golden["id"].endswith("-ep"),
+            tensor_parallel_size=engine["tp"],
+            enable_expert_parallel=golden["id"].endswith("-ep"),
             enable_prefix_caching=engine["prefix_caching"],
             block_size=asked,
         ),

@@ -10,7 +10,7 @@ from benchmarks.shared.memory_cases import model_names
 from models.architecture import SchemeKind, architecture, with_quantization
 from models.cases.quantization import quantization_in_name, stored_as_named
 from models.core.problems import ProblemsError
-from models.memory import Arguments
+from models.memory import EngineArguments
 from models.memory.terms.rank import Rank
 from models.memory.terms.weights import weight_bytes
 from tests.helpers.models.memory_data import configs, read
@@ -162,11 +162,11 @@ def test_the_method_in_a_checkpoints_name(name: str | None, method: str | None) 
 def test_a_checkpoint_made_from_an_fp8_model_is_stored_as_named() -> None:
     """`DeepSeek-R1-AWQ` finds R1's configuration, whose FP8 would count it twice as large."""
     shape = architecture(configs()["deepseek-ai/DeepSeek-R1"])
-    made = stored_as_named("some/DeepSeek-R1-AWQ", shape, Arguments())
+    made = stored_as_named("some/DeepSeek-R1-AWQ", shape, EngineArguments())
     assert made.shape.quantization is None
     assert made.arguments.quantization == "awq"
     assert made.note is not None
-    same = stored_as_named("some/DeepSeek-R1", shape, Arguments(quantization="fp8"))
+    same = stored_as_named("some/DeepSeek-R1", shape, EngineArguments(quantization="fp8"))
     assert same.shape.quantization == shape.quantization
 
 

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from models.architecture import architecture
 from models.architecture.families.registry import RECIPES
 from models.core.problems import ProblemsError
-from models.memory import Arguments, BudgetRequest, Card, Verdict, behavior_of, budget
+from models.memory import BudgetRequest, Card, EngineArguments, Verdict, behavior_of, budget
 from models.memory.verdict.measure import Measure, measure
 
 pytestmark = pytest.mark.pure
@@ -94,7 +94,7 @@ def _request(
         architecture=architecture(config),
         card=Card(memory_gib=memory, capability=capability),
         behavior=behavior_of("0.33.0"),
-        arguments=Arguments.model_validate(
+        arguments=EngineArguments.model_validate(
             {"max_model_len": 1024, "max_num_seqs": 256, **arguments}
         ),
     )
@@ -114,7 +114,11 @@ def test_weights_and_cache_are_the_engines(
     family: Family, answer: tuple[int, int, bool, int, int, int]
 ) -> None:
     tensor, step, caching, weights, block, need = answer
-    asked = {"tensor": tensor, "max_num_batched_tokens": step, "enable_prefix_caching": caching}
+    asked = {
+        "tensor_parallel_size": tensor,
+        "max_num_batched_tokens": step,
+        "enable_prefix_caching": caching,
+    }
     major, minor = family["capability"]
     taken = measure(_request(family["config"], (major, minor), **asked))
     beside = weights - round((taken.weights_gib or 0) * 2**30) - sum(_scales(taken))

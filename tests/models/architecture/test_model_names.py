@@ -194,7 +194,7 @@ def test_eight_bit_gptq_is_not_taken_for_four(sources: Sources) -> None:
     """Half of the weights would be missing: 7.6 billion elements take 7.1 GiB in 8 bit."""
     assert quantization_in_name("Qwen/Qwen2.5-7B-Instruct-GPTQ-Int8") == "int8"
     for quant in (None, "gptq"):
-        case = Case(model="Qwen/Qwen2.5-7B-Instruct-GPTQ-Int8", gpu="H100 80GB", quant=quant)
+        case = Case(model="Qwen/Qwen2.5-7B-Instruct-GPTQ-Int8", gpu="H100 80GB", quantization=quant)
         request = ask(case, sources).request
         assert request is not None
         assert (budget(request).weights_gib or 0.0) > 7.6e9 / 2**30

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 from benchmarks.shared.memory_cases import model_names
 from models.architecture import Part, architecture
 from models.core.problems import ProblemsError
-from models.memory import Arguments, BudgetRequest, Card, Verdict, behavior_of, budget
+from models.memory import BudgetRequest, Card, EngineArguments, Verdict, behavior_of, budget
 
 pytestmark = pytest.mark.pure
 
@@ -35,8 +35,11 @@ def _request(config: dict[str, JsonValue], tensor: int = 1, *, text: bool = Fals
         architecture=architecture(config),
         card=Card(memory_gib=178.36, capability=(10, 0)),
         behavior=behavior_of("0.33.0"),
-        arguments=Arguments(
-            max_model_len=4096, max_num_seqs=256, tensor=tensor, language_model_only=text
+        arguments=EngineArguments(
+            max_model_len=4096,
+            max_num_seqs=256,
+            tensor_parallel_size=tensor,
+            language_model_only=text,
         ),
     )
 

@@ -26,7 +26,7 @@ from models.aws.network import (
     service_cidr,
     subnets,
 )
-from models.engine.arguments import Environment
+from models.engine.profiles import Environment
 from models.plan.aws.checks import region_problems
 from models.settings.eks import ZONE_LETTERS, EksCluster
 from models.settings.options import Gateway

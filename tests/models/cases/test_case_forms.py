@@ -24,7 +24,7 @@ KNOWN = Sources(
 
 
 def case(**line: Any) -> Case:
-    return case_of({"model": "Qwen/Qwen3-8B", "gpu": "A10G", **line})[0]
+    return case_of({"model": "Qwen/Qwen3-8B", "gpu": "A10G", **line}, CATALOG.engines)[0]
 
 
 def asked(**line: Any) -> Asked:
@@ -57,7 +57,7 @@ def test_flags_in_every_form_say_the_same(args: Any) -> None:
     found = case(args=args)
     assert (found.max_model_len, found.kv_cache_dtype) == (8192, "fp8_e5m2")
     assert found.enforce_eager is True
-    assert found.tp == 2
+    assert found.tensor_parallel_size == 2
 
 
 def test_a_field_wins_over_a_flag_and_a_switch_can_be_off() -> None:
@@ -71,7 +71,7 @@ def test_draft_tokens_are_read_and_said_not_to_be_counted() -> None:
     for line in ({"args": ["--speculative-config", config]}, {"speculative_config": config}):
         found = asked(max_model_len=4096, **line)
         assert found.request is not None
-        assert found.request.arguments.speculative_tokens == 3
+        assert found.request.arguments.num_speculative_tokens == 3
         assert any("draft" in note for note in found.notes)
 
 

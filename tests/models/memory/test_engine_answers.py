@@ -10,7 +10,7 @@ import pytest
 from benchmarks.shared.memory_cases import model_names
 from models.architecture import architecture
 from models.facts.accelerators import capability
-from models.memory import Arguments, BudgetRequest, Card, behavior_of
+from models.memory import BudgetRequest, Card, EngineArguments, behavior_of
 from models.memory.verdict.measure import measure
 
 pytestmark = pytest.mark.pure
@@ -66,8 +66,11 @@ def test_weights_and_cache_are_the_engines(
             architecture=architecture(config),
             card=Card(memory_gib=178.36 if has[0] == 10 else 79.18, capability=has),
             behavior=behavior_of("0.33.0"),
-            arguments=Arguments(
-                max_model_len=4096, max_num_seqs=256, tensor=tensor, enable_prefix_caching=True
+            arguments=EngineArguments(
+                max_model_len=4096,
+                max_num_seqs=256,
+                tensor_parallel_size=tensor,
+                enable_prefix_caching=True,
             ),
         )
     )

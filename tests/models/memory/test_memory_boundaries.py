@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from models.architecture import CacheKind, Part, architecture
-from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behavior_of, budget
+from models.memory import Budget, BudgetRequest, Card, EngineArguments, Verdict, behavior_of, budget
 from models.memory.inputs.request import resolve
 from models.memory.terms.kernels import refined_block
 from models.memory.terms.pages import Page, Serving, blocks_per_request
@@ -42,7 +42,7 @@ def request(
         architecture=architecture(config),
         card=Card(memory_gib=memory_gib, capability=(9, 0)),
         behavior=behavior_of(version),
-        arguments=Arguments.model_validate(explicit),
+        arguments=EngineArguments.model_validate(explicit),
     )
 
 
@@ -163,7 +163,7 @@ def test_a_step_is_no_longer_than_all_requests_together(
         max_model_len=length,
         max_num_batched_tokens=None,
     )
-    assert resolve(asked).batched_tokens == tokens
+    assert resolve(asked).max_num_batched_tokens == tokens
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_blocks_of_a_pipeline_are_those_of_the_stage_that_has_the_fewest() -> No
     decides; its block is 15 layers of 16 tokens.
     """
     config = {**configs()[LLAMA_8B], "num_hidden_layers": 29}
-    found = budget(request(config, pipeline=2))
+    found = budget(request(config, pipeline_parallel_size=2))
     layer = 16 * 8 * 128 * 2 * 2
     assert found.kv_bytes_per_block == 15 * layer
     assert found.gpu_blocks == math.floor(terms(found)) // (15 * layer)
@@ -277,21 +277,21 @@ def test_the_room_of_a_narrow_stage_is_told_as_if_it_had_the_widest_stages_block
     stage's room, so that it has as many blocks in the layout of the widest.
     """
     config = {**configs()[LLAMA_8B], "num_hidden_layers": 4, "vocab_size": 3_000_000}
-    found = budget(request(config, memory_gib=40.0, pipeline=3, max_num_seqs=1))
+    found = budget(request(config, memory_gib=40.0, pipeline_parallel_size=3, max_num_seqs=1))
     layer = 16 * 8 * 128 * 2 * 2
     assert (found.weights_gib or 0.0) > 3_000_000 * 4096 * 2 / GIB
     assert found.kv_bytes_per_block == 2 * layer
     assert found.gpu_blocks == math.floor(terms(found)) // layer
     assert (found.kv_cache_gib or 0.0) * GIB == pytest.approx(2 * terms(found), abs=4)
     low = (found.kv_cache_gib_low or 0.0) * GIB
-    one = budget(request(config, memory_gib=40.0, pipeline=1, max_num_seqs=1))
+    one = budget(request(config, memory_gib=40.0, pipeline_parallel_size=1, max_num_seqs=1))
     slack = ((one.kv_cache_gib or 0.0) - (one.kv_cache_gib_low or 0.0)) * GIB
     assert low < (found.kv_cache_gib or 0.0) * GIB - 1.5 * slack, "the bound is scaled too"
 
 
 def test_more_stages_than_layers_are_as_many_as_layers() -> None:
     config = {**configs()[LLAMA_8B], "num_hidden_layers": 2}
-    two, four = (budget(request(config, pipeline=each)) for each in (2, 4))
+    two, four = (budget(request(config, pipeline_parallel_size=each)) for each in (2, 4))
     assert four.weights_gib == two.weights_gib
     assert four.kv_bytes_per_block == two.kv_bytes_per_block
 
@@ -305,6 +305,6 @@ def test_a_window_of_a_pipeline_holds_a_batch_of_every_stage() -> None:
     """
     config = configs()["google/gemma-2-9b-it"]
     for pipeline, blocks in ((1, 513), (2, 641)):
-        asked = request(config, pipeline=pipeline, max_model_len=100_000)
+        asked = request(config, pipeline_parallel_size=pipeline, max_model_len=100_000)
         groups = budget(asked).groups
         assert {group.blocks_per_request for group in groups} == {blocks, 6250}

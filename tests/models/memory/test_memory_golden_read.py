@@ -11,10 +11,10 @@ from models.core.base import GIB
 from models.facts.catalog import Catalog
 from models.facts.golden import Golden, ModelGoldens
 from models.memory import (
-    Arguments,
     Budget,
     BudgetRequest,
     Card,
+    EngineArguments,
     Source,
     Verdict,
     behavior_of_contract,
@@ -57,14 +57,14 @@ def request(held: ModelGoldens | None, **changes: Any) -> BudgetRequest:
         "max_model_len": 8192,
         "max_num_seqs": 256,
         "kv_cache_dtype": "fp8",
-        "tensor": 2,
+        "tensor_parallel_size": 2,
         **changes,
     }
     return BudgetRequest(
         architecture=architecture(catalog().models[MODEL].config),
         card=Card(memory_gib=card.memory_gib, capability=card.capability, product=card.product),
         behavior=behavior_of_contract(contract),
-        arguments=Arguments.model_validate(given),
+        arguments=EngineArguments.model_validate(given),
         minimum=contract.minimum_capability,
         goldens=held,
     )
@@ -108,12 +108,12 @@ def test_the_bytes_saved_go_to_the_cache() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"tensor": 16},
-        {"pipeline": 2},
-        {"data": 2},
-        {"expert_parallel": True},
-        {"context": 2},
-        {"speculative_tokens": 1},
+        {"tensor_parallel_size": 16},
+        {"pipeline_parallel_size": 2},
+        {"data_parallel_size": 2},
+        {"enable_expert_parallel": True},
+        {"decode_context_parallel_size": 2},
+        {"num_speculative_tokens": 1},
         {"kv_cache_dtype": "fp8_e5m2"},
         {"dtype": "float16"},
         {"block_size": 64},
@@ -121,7 +121,7 @@ def test_the_bytes_saved_go_to_the_cache() -> None:
         {"enable_prefix_caching": False},
         {"attention_backend": "FLASHINFER"},
         {"language_model_only": True},
-        {"cpu_offload_gib": 1.0},
+        {"cpu_offload_gb": 1.0},
     ],
 )
 def test_other_questions_take_no_golden(changes: dict[str, Any]) -> None:
@@ -193,7 +193,7 @@ def test_a_refusal_of_the_engine_is_one_of_ours() -> None:
 
 def test_remedies_are_weighed_with_their_own_goldens() -> None:
     """More GPUs load other bytes."""
-    tight = request(goldens(), tensor=1, gpu_memory_utilization=0.66)
+    tight = request(goldens(), tensor_parallel_size=1, gpu_memory_utilization=0.66)
     found = budget(tight)
     assert found.verdict is Verdict.CANNOT_START
     assert {"tensor_parallel_size": 2} in [each.settings for each in found.remedies]
@@ -210,7 +210,7 @@ def test_a_quantized_checkpoint_is_not_offered_another_quantization() -> None:
     assert own.weights is not None
     heavy = own.weights.model_copy(update={"alloc_new_bytes": 200 * 2**30})
     cases = (own.model_copy(update={"weights": heavy}),)
-    plain = request(None, tensor=1, kv_cache_dtype="auto")
+    plain = request(None, tensor_parallel_size=1, kv_cache_dtype="auto")
     asked = plain.model_copy(update={"architecture": architecture(catalog().models[name].config)})
     assert budget(asked).verdict is Verdict.FITS
     found = budget(asked.model_copy(update={"goldens": held.model_copy(update={"cases": cases})}))

@@ -42,7 +42,7 @@ def test_weight_bytes_are_the_engines(golden: Golden, allocator: str) -> None:
     rank = Rank(
         tensor=engine["tp"],
         capability=request.card.capability,
-        expert_parallel=request.arguments.expert_parallel,
+        expert_parallel=request.arguments.enable_expert_parallel,
         dtype=None if engine["dtype"] == found.dtype else engine["dtype"],
         batched_tokens=engine["max_num_batched_tokens"],
     )
@@ -87,7 +87,7 @@ def test_weights_are_the_engines_to_the_byte(golden: Golden) -> None:
     rank = Rank(
         tensor=engine["tp"],
         capability=request.card.capability,
-        expert_parallel=request.arguments.expert_parallel,
+        expert_parallel=request.arguments.enable_expert_parallel,
         dtype=None if engine["dtype"] == found.dtype else engine["dtype"],
         batched_tokens=engine["max_num_batched_tokens"],
     )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from models.architecture import architecture
-from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behavior_of, budget
+from models.memory import Budget, BudgetRequest, Card, EngineArguments, Verdict, behavior_of, budget
 from tests.helpers.models.memory_data import configs
 
 pytestmark = pytest.mark.pure
@@ -40,7 +40,7 @@ def ask(
             architecture=architecture(config or configs()[LLAMA_8B]),
             card=Card(memory_gib=memory, capability=(9, 0)),
             behavior=behavior_of(version),
-            arguments=Arguments.model_validate(explicit),
+            arguments=EngineArguments.model_validate(explicit),
         )
     )
 
@@ -153,7 +153,7 @@ def test_fp8_is_offered_from_ada_on(capability: tuple[int, int], offered_there: 
             architecture=architecture(configs()[LLAMA_8B]),
             card=Card(memory_gib=24.0, capability=capability),
             behavior=behavior_of("0.33.0"),
-            arguments=Arguments(
+            arguments=EngineArguments(
                 max_model_len=65536,
                 gpu_memory_utilization=0.95,
                 max_num_seqs=8,
@@ -186,6 +186,6 @@ def test_more_gpus_are_offered_as_powers_of_two_up_to_sixteen() -> None:
         memory=24.0,
         config=configs()["meta-llama/Llama-3.3-70B-Instruct"],
         max_num_seqs=8,
-        tensor=2,
+        tensor_parallel_size=2,
     )
     assert 8 in [remedy.settings.get("tensor_parallel_size") for remedy in started.remedies]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.architecture import Architecture, architecture
-from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behavior_of, budget
+from models.memory import Budget, BudgetRequest, Card, EngineArguments, Verdict, behavior_of, budget
 from models.memory.terms.weights import Rank, weight_bytes
 from tests.helpers.models.memory_data import configs
 
@@ -51,7 +51,7 @@ def requests(draw: st.DrawFn) -> BudgetRequest:
             capability=draw(st.sampled_from([(8, 0), (8, 9), (9, 0), (10, 0)])),
         ),
         behavior=behavior_of(draw(st.sampled_from(VERSIONS))),
-        arguments=Arguments(
+        arguments=EngineArguments(
             max_model_len=draw(st.integers(16, 8192)),
             gpu_memory_utilization=draw(st.sampled_from([0.7, 0.9, 0.95])),
             max_num_seqs=draw(st.integers(1, 1024)),
@@ -59,15 +59,15 @@ def requests(draw: st.DrawFn) -> BudgetRequest:
             kv_cache_dtype=draw(st.sampled_from(["auto", "fp8"])),
             enforce_eager=draw(st.booleans()),
             enable_prefix_caching=draw(st.sampled_from([None, True, False])),
-            tensor=draw(st.sampled_from([1, 2, 4])),
-            pipeline=draw(st.sampled_from([1, 1, 2])),
+            tensor_parallel_size=draw(st.sampled_from([1, 2, 4])),
+            pipeline_parallel_size=draw(st.sampled_from([1, 1, 2])),
         ),
     )
 
 
 def changed(request: BudgetRequest, **arguments: Any) -> BudgetRequest:
     """Return a request with other arguments."""
-    own = Arguments.model_validate({**request.arguments.model_dump(), **arguments})
+    own = EngineArguments.model_validate({**request.arguments.model_dump(), **arguments})
     return request.model_copy(update={"arguments": own})
 
 
@@ -146,16 +146,15 @@ def test_more_experts_ranks_never_store_more_weights_each(name: str) -> None:
 
 # Remedies.
 
-SETTING = {"tensor_parallel_size": "tensor"}
 FOUND_BY_TRYING = {"no-memory", "one-request"}
 """Refusals whose remedies the model finds by evaluating them."""
 
 
 def applied(request: BudgetRequest, given: dict[str, int | float | str | bool]) -> BudgetRequest:
     """Return the request with a remedy's settings, and as many GPUs as it then takes."""
-    after = changed(request, **{SETTING.get(name, name): value for name, value in given.items()})
+    after = changed(request, **given)
     own = after.arguments
-    gpus = own.tensor * own.pipeline * own.data
+    gpus = own.tensor_parallel_size * own.pipeline_parallel_size * own.data_parallel_size
     return after.model_copy(update={"n_gpus": gpus if after.n_gpus is not None else None})
 
 
@@ -181,7 +180,11 @@ def test_remedies_lead_to_acceptance_or_to_a_larger_card(
     What is left then is nothing, or what no setting mends.
     """
     asked = changed(
-        request, tensor=tensor, max_model_len=length, gpu_memory_utilization=1.0, max_num_seqs=1024
+        request,
+        tensor_parallel_size=tensor,
+        max_model_len=length,
+        gpu_memory_utilization=1.0,
+        max_num_seqs=1024,
     )
     seen: list[tuple[str, ...]] = []
     for _ in range(12):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from models.architecture import Architecture, architecture
 from models.core.problems import ProblemsError
-from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behavior_of, budget
+from models.memory import Budget, BudgetRequest, Card, EngineArguments, Verdict, behavior_of, budget
 from tests.helpers.models.memory_data import configs
 
 pytestmark = pytest.mark.pure
@@ -55,7 +55,7 @@ def ask(model: str, memory: float, **arguments: Any) -> Budget:
             architecture=shapes(model),
             card=Card(memory_gib=memory, capability=(9, 0)),
             behavior=behavior_of("0.33.0"),
-            arguments=Arguments(**explicit),
+            arguments=EngineArguments(**explicit),
         )
     )
 
@@ -121,11 +121,13 @@ def test_more_sequences_leave_no_more_cache(model: str, sequences: int, more: in
 @settings(max_examples=40, deadline=None, derandomize=True)
 def test_a_remedy_mends(model: str, memory: float, tensor: int) -> None:
     """A remedy that does not help is worse than none."""
-    found = ask(model, memory, tensor=tensor, max_model_len=2048)
+    found = ask(model, memory, tensor_parallel_size=tensor, max_model_len=2048)
     for remedy in found.remedies if found.rules == ("one-request",) else ():
         if remedy.settings and "tensor_parallel_size" not in remedy.settings:
             mended = ask(
-                model, memory, **{"tensor": tensor, "max_model_len": 2048, **remedy.settings}
+                model,
+                memory,
+                **{"tensor_parallel_size": tensor, "max_model_len": 2048, **remedy.settings},
             )
             assert mended.verdict is Verdict.FITS, remedy.text
 
@@ -172,14 +174,14 @@ def test_two_thousand_random_configurations_give_answers_not_tracebacks() -> Non
                     capability=source.choice([(7, 5), (8, 0), (9, 0), (10, 0)]),
                 ),
                 behavior=behavior_of(source.choice(["0.33.0", "0.11.0", "0.7.2", None])),
-                arguments=Arguments(
+                arguments=EngineArguments(
                     max_model_len=source.choice([None, 1, 17, 4096, 10**6]),
                     max_num_seqs=source.choice([None, 1, 1024]),
                     kv_cache_dtype=source.choice([None, "auto", "fp8", "nvfp4", "nonsense"]),
                     quantization=source.choice([None, "awq", "fp8", "nonsense"]),
-                    tensor=source.choice([1, 2, 3, 8]),
-                    pipeline=source.choice([1, 1, 2, 5]),
-                    expert_parallel=source.random() < 0.3,
+                    tensor_parallel_size=source.choice([1, 2, 3, 8]),
+                    pipeline_parallel_size=source.choice([1, 1, 2, 5]),
+                    enable_expert_parallel=source.random() < 0.3,
                 ),
             )
         )

@@ -11,10 +11,10 @@ import pytest
 
 from models.architecture import CacheKind, architecture
 from models.memory import (
-    Arguments,
     Budget,
     BudgetRequest,
     Card,
+    EngineArguments,
     behavior_of,
     budget,
     release_of,
@@ -220,7 +220,7 @@ def refused(memory: float = 80.0, config: dict[str, Any] | None = None, **asked:
             architecture=architecture(config or configs()[LLAMA_8B]),
             card=Card(memory_gib=memory, capability=(9, 0)),
             behavior=behavior_of("0.33.0"),
-            arguments=Arguments.model_validate({"max_model_len": 4096, **asked}),
+            arguments=EngineArguments.model_validate({"max_model_len": 4096, **asked}),
         )
     )
 

@@ -3,7 +3,7 @@
 import pytest
 
 from models.architecture import architecture
-from models.memory import Arguments, Budget, BudgetRequest, Card, behavior_of, budget
+from models.memory import Budget, BudgetRequest, Card, EngineArguments, behavior_of, budget
 from tests.helpers.models.memory_data import configs
 
 pytestmark = pytest.mark.pure
@@ -16,7 +16,7 @@ def refused(memory: float, utilization: float, model: str = "Qwen/Qwen3-0.6B") -
             architecture=architecture(configs()[model]),
             card=Card(memory_gib=memory, capability=(7, 5)),
             behavior=behavior_of("0.33.0"),
-            arguments=Arguments(
+            arguments=EngineArguments(
                 max_model_len=512,
                 gpu_memory_utilization=utilization,
                 max_num_seqs=1,

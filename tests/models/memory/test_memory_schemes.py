@@ -12,7 +12,14 @@ import pytest
 
 from catalog.loader import load
 from models.architecture import architecture
-from models.memory import Arguments, BudgetRequest, Card, Verdict, behavior_of_contract, budget
+from models.memory import (
+    BudgetRequest,
+    Card,
+    EngineArguments,
+    Verdict,
+    behavior_of_contract,
+    budget,
+)
 from models.memory.terms.weights import Rank, weight_bytes
 
 pytestmark = pytest.mark.pure
@@ -188,7 +195,7 @@ def test_mxfp8_needs_ampere(capability: tuple[int, int], starts: bool) -> None:
             ),
             card=Card(memory_gib=24.0, capability=capability),
             behavior=behavior_of_contract(contract),
-            arguments=Arguments(max_model_len=1024, max_num_seqs=64),
+            arguments=EngineArguments(max_model_len=1024, max_num_seqs=64),
             minimum=contract.minimum_capability,
             quantization_names=dict(contract.quantization_names),
         )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from models.architecture import architecture, with_quantization
-from models.memory import Arguments, BudgetRequest, Card, behavior_of
+from models.memory import BudgetRequest, Card, EngineArguments, behavior_of
 from models.memory.inputs.request import resolve
 from models.memory.terms.constants import Fitted
 from models.memory.terms.peaks import activation_gib, cuda_graph_gib, non_torch_gib, slack_gib
@@ -42,7 +42,7 @@ def request(name: str = LLAMA_8B, version: str = "0.33.0", **asked: Any) -> Budg
         architecture=architecture(configs()[name]),
         card=Card(memory_gib=79.2, capability=(9, 0)),
         behavior=behavior_of(version),
-        arguments=Arguments.model_validate(explicit),
+        arguments=EngineArguments.model_validate(explicit),
     )
 
 
@@ -71,12 +71,16 @@ def test_the_sampler_holds_float32_logits_of_each_sequence(
 def test_a_layer_holds_its_widest_result_of_a_step(tensor: int) -> None:
     """Two hidden states, and gate, up and their product: 28,672 and a half more, over the ranks."""
     said = 2048 * (2 * 4096 + 1.5 * 28672 / tensor) * 2
-    assert activation(request(tensor=tensor), layer_copies=1) == pytest.approx(said)
+    assert activation(request(tensor_parallel_size=tensor), layer_copies=1) == pytest.approx(said)
 
 
 @pytest.mark.parametrize(
     ("asked", "width"),
-    [({}, 1536), ({"tensor": 2}, 768), ({"tensor": 2, "expert_parallel": True}, 1536)],
+    [
+        ({}, 1536),
+        ({"tensor_parallel_size": 2}, 768),
+        ({"tensor_parallel_size": 2, "enable_expert_parallel": True}, 1536),
+    ],
 )
 def test_experts_hold_the_results_of_each_that_a_token_goes_to(
     asked: dict[str, Any], width: int
@@ -109,14 +113,18 @@ def test_the_peak_is_the_largest_of_the_three_and_a_floor() -> None:
     ("version", "asked", "factors"),
     [
         ("0.33.0", {}, {"context"}),
-        ("0.33.0", {"tensor": 2}, {"context", "communication"}),
-        ("0.33.0", {"pipeline": 2}, {"context", "communication"}),
-        ("0.33.0", {"data": 2}, {"context"}),
+        ("0.33.0", {"tensor_parallel_size": 2}, {"context", "communication"}),
+        ("0.33.0", {"pipeline_parallel_size": 2}, {"context", "communication"}),
+        ("0.33.0", {"data_parallel_size": 2}, {"context"}),
         ("0.6.0", {}, {"context_first"}),
-        ("0.6.0", {"tensor": 2}, {"context_first", "communication"}),
+        ("0.6.0", {"tensor_parallel_size": 2}, {"context_first", "communication"}),
         ("0.4.0", {}, {"context_first"}),
-        ("0.4.0", {"tensor": 2}, {"context_first", "communication", "load_cache_share"}),
-        ("0.2.4", {"tensor": 2}, {"context_first"}),
+        (
+            "0.4.0",
+            {"tensor_parallel_size": 2},
+            {"context_first", "communication", "load_cache_share"},
+        ),
+        ("0.2.4", {"tensor_parallel_size": 2}, {"context_first"}),
     ],
 )
 def test_what_lies_outside_pytorch(version: str, asked: dict[str, Any], factors: set[str]) -> None:
@@ -135,7 +143,8 @@ def test_rocm_takes_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "layers"), [({}, 32), ({"pipeline": 2}, 16), ({"pipeline": 3}, 11)]
+    ("asked", "layers"),
+    [({}, 32), ({"pipeline_parallel_size": 2}, 16), ({"pipeline_parallel_size": 3}, 11)],
 )
 def test_graphs_take_so_much_per_layer_of_a_stage_and_64_sizes(
     asked: dict[str, Any], layers: int
@@ -170,10 +179,10 @@ def test_the_bound_is_wider_where_less_is_known() -> None:
 @pytest.mark.parametrize(
     ("version", "asked", "wider"),
     [
-        ("0.4.3", {"tensor": 2}, True),
-        ("0.4.3", {"pipeline": 2}, True),
+        ("0.4.3", {"tensor_parallel_size": 2}, True),
+        ("0.4.3", {"pipeline_parallel_size": 2}, True),
         ("0.4.3", {}, False),
-        ("0.5.0", {"tensor": 2}, False),
+        ("0.5.0", {"tensor_parallel_size": 2}, False),
     ],
 )
 def test_the_oldest_releases_on_several_gpus_are_known_worst(

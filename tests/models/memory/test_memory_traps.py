@@ -10,7 +10,7 @@ import pytest
 
 from catalog.loader import load
 from models.architecture import architecture
-from models.memory import Arguments, Budget, BudgetRequest, Card, Verdict, behavior_of, budget
+from models.memory import Budget, BudgetRequest, Card, EngineArguments, Verdict, behavior_of, budget
 from models.memory.calculator import CalculatorInput, old_calculator
 from models.memory.inputs.behavior import behavior_of_contract
 from tests.helpers.models.memory_data import configs
@@ -34,7 +34,7 @@ def ask(config: dict[str, Any], card: str = "h100-80gb", gpus: int = 1, **argume
                 product=accelerator.product,
             ),
             behavior=behavior_of_contract(CONTRACT),
-            arguments=Arguments(**arguments),
+            arguments=EngineArguments(**arguments),
             n_gpus=gpus,
             minimum=CONTRACT.minimum_capability,
             quantization_names=dict(CONTRACT.quantization_names),
@@ -61,20 +61,20 @@ def test_the_compliant_replica_passes() -> None:
 @pytest.mark.parametrize(("heads", "tensor"), [(28, 8), (40, 3), (52, 8), (64, 6)])
 def test_vllm_01_heads_that_cannot_be_divided(heads: int, tensor: int) -> None:
     config = model(num_attention_heads=heads, num_key_value_heads=4, head_dim=128)
-    found = ask(config, gpus=tensor, tensor=tensor, max_model_len=4096)
+    found = ask(config, gpus=tensor, tensor_parallel_size=tensor, max_model_len=4096)
     refused(found, "heads", "tensor parallel size to one of 1, 2, 4")
 
 
 def test_vllm_02_kv_heads_that_neither_divide_nor_are_divided() -> None:
     broken = model(num_attention_heads=40, num_key_value_heads=10, head_dim=128)
-    found = ask(broken, gpus=4, tensor=4, max_model_len=4096)
+    found = ask(broken, gpus=4, tensor_parallel_size=4, max_model_len=4096)
     refused(found, "kv-heads", "set the tensor parallel size to one of 1, 2, 5")
 
 
 def test_vllm_02_replicated_kv_heads_pass_and_are_counted_whole() -> None:
     config = model(num_attention_heads=32, num_key_value_heads=4)
-    eight = ask(config, gpus=8, tensor=8, max_model_len=4096)
-    four = ask(config, gpus=4, tensor=4, max_model_len=4096)
+    eight = ask(config, gpus=8, tensor_parallel_size=8, max_model_len=4096)
+    four = ask(config, gpus=4, tensor_parallel_size=4, max_model_len=4096)
     assert eight.verdict is Verdict.FITS
     assert eight.kv_heads_replicated
     assert not four.kv_heads_replicated
@@ -88,7 +88,7 @@ AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}
 def test_vllm_03_quantization_groups_that_ranks_would_cut(size: int) -> None:
     broken = model(intermediate_size=size, torch_dtype="float16", quantization_config=AWQ)
     refused(
-        ask(broken, gpus=2, tensor=2, max_model_len=4096),
+        ask(broken, gpus=2, tensor_parallel_size=2, max_model_len=4096),
         "quantization-groups",
         "set the tensor parallel size to 1",
     )
@@ -145,15 +145,19 @@ def test_vllm_15_utilization_of_what_the_card_has_free() -> None:
             architecture=architecture(model("Qwen/Qwen3-0.6B")),
             card=Card(memory_gib=22.05, capability=(8, 6), other_gib=11.0),
             behavior=behavior_of("0.33.0"),
-            arguments=Arguments(gpu_memory_utilization=0.5, max_model_len=2048),
+            arguments=EngineArguments(gpu_memory_utilization=0.5, max_model_len=2048),
         )
     )
     refused(shared, "utilization", "are free at start")
 
 
 def test_vllm_19_parallelism_that_is_not_the_gpus() -> None:
-    refused(ask(model(), gpus=1, tensor=4), "gpus", "needs 4 GPUs, the replica gets 1")
-    refused(ask(model(), gpus=4, tensor=2), "gpus", "needs 2 GPUs, the replica gets 4")
+    refused(
+        ask(model(), gpus=1, tensor_parallel_size=4), "gpus", "needs 4 GPUs, the replica gets 1"
+    )
+    refused(
+        ask(model(), gpus=4, tensor_parallel_size=2), "gpus", "needs 2 GPUs, the replica gets 4"
+    )
 
 
 def test_pstk_05_volta_under_a_current_engine() -> None:
@@ -170,7 +174,7 @@ def test_fb_13_graphs_come_out_of_the_budget_from_0_21() -> None:
                 architecture=architecture(model()),
                 card=Card(memory_gib=79.2, capability=(9, 0)),
                 behavior=behavior_of(version),
-                arguments=Arguments(
+                arguments=EngineArguments(
                     gpu_memory_utilization=0.9,
                     max_model_len=8192,
                     max_num_seqs=256,
@@ -188,11 +192,11 @@ def test_fb_13_graphs_come_out_of_the_budget_from_0_21() -> None:
 def test_more_sequences_than_state_blocks() -> None:
     """Graph capture aborts; the default of 1,024 sequences is the usual cause."""
     config = model("nvidia/Nemotron-H-56B-Base-8K")
-    broken = ask(config, gpus=2, tensor=2, max_model_len=8192, max_num_seqs=1024)
+    broken = ask(config, gpus=2, tensor_parallel_size=2, max_model_len=8192, max_num_seqs=1024)
     refused(broken, "mamba-blocks", "max_num_seqs (1024) exceeds")
     number = broken.remedies[0].settings["max_num_seqs"]
     assert isinstance(number, int)
-    mended = ask(config, gpus=2, tensor=2, max_model_len=8192, max_num_seqs=number)
+    mended = ask(config, gpus=2, tensor_parallel_size=2, max_model_len=8192, max_num_seqs=number)
     assert mended.verdict is Verdict.FITS
 
 
@@ -241,7 +245,7 @@ def test_a_refusal_of_graphs_names_what_it_compares(
             architecture=architecture(model()),
             card=Card(memory_gib=79.2, capability=(9, 0)),
             behavior=behavior_of(version),
-            arguments=Arguments(
+            arguments=EngineArguments(
                 gpu_memory_utilization=utilization,
                 max_model_len=4096,
                 max_num_seqs=2,

@@ -3,7 +3,7 @@
 import pytest
 
 from models.architecture import architecture
-from models.engine.arguments import EngineOverrides
+from models.engine.profiles import EngineOverrides
 from models.placement.files import gpu_rows
 from models.placement.needs import need_gib
 from models.placement.place import Demand, Gpu, Strategy, place

@@ -108,7 +108,7 @@ def test_prod_serves_ten_models_of_every_kind(prod: PlatformPlan) -> None:
     assert {entry.status for entry in entries.values()} == {Status.LIVE}
     assert all(entry.resolved and entry.license != "unresolved" for entry in entries.values())
     assert max(model.gpus_per_replica for model in models) >= 2
-    assert any(model.arguments.parallelism.expert for model in models)
+    assert any(model.arguments.enable_expert_parallel for model in models)
     assert {model.autoscaled for model in models} == {True, False}
     kinds = {
         model.name: catalog().models[model.entry.name].config.get("model_type") for model in models

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from models.core.problems import ProblemsError
-from models.engine.arguments import Environment
+from models.engine.profiles import Environment
 from models.settings.settings import parse
 
 pytestmark = pytest.mark.pure

@@ -1,5 +1,6 @@
 """Plain data, unknown values, quantities, words and queries: what every rule stands on."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -9,12 +10,14 @@ from hypothesis import strategies as st
 from pulumi_policy import proxy
 
 from models.core.quantities import InvalidQuantityError, parse
+from models.engine.command import Parser
 from policies.core.finding import Severity
+from policies.core.knowledge import newest
 from policies.core.nodes import Node
 from policies.core.unknowns import SENTINELS, Unknown, plain
 from policies.frame.evaluate import findings
 from policies.views.kubernetes.manifest import of_text
-from policies.views.kubernetes.words import option, words_of
+from policies.views.kubernetes.words import words_of
 from policies.views.promql import query as promql
 from tests.helpers.policies import compliant_stack as lab
 from tests.helpers.policies.compliant_stack import CONTEXT
@@ -184,16 +187,21 @@ def test_the_shape_of_a_query_is_seen(query: str, single: bool, grows: bool | No
     assert promql.shape(query) == promql.Shape(single, grows)
 
 
+def option(words: Sequence[str], name: str) -> str | None:
+    found = Parser(newest()).read(words).argument(name)
+    return None if found is None else found.value
+
+
 def test_words_are_found_wherever_they_hide() -> None:
     """Shell text, folded strings, references and continued lines."""
     words = words_of(
         ["sh", "-c", "exec vllm serve $MODEL \\\n  --tensor_parallel_size 4"], {"MODEL": "m"}
     )
     assert words[2:] == ("exec", "vllm", "serve", "m", "--tensor_parallel_size", "4")
-    assert option(words, "--tensor-parallel-size", "-tp") == "4"
-    assert option(["--tensor-p=2"], "--tensor-parallel-size") == "2"
-    assert option(["-tp", "8"], "--tensor-parallel-size", "-tp") == "8"
-    assert option(["--max-model-len", "1"], "--tensor-parallel-size") is None
+    assert option(words, "tensor_parallel_size") == "4"
+    assert option(["--tensor-p=2"], "tensor_parallel_size") == "2"
+    assert option(["-tp", "8"], "tensor_parallel_size") == "8"
+    assert option(["--max-model-len", "1"], "tensor_parallel_size") is None
     assert words_of(["$(A)", "$(B)"], {"A": "x"}) == ("x", "$(B)")
 
 
