@@ -14,6 +14,7 @@ from components.core.waves import Wave, Waves
 from components.engine.autoscaling import Autoscaling, AutoscalingArgs
 from components.engine.vllm_service import VllmService, VllmServiceArgs
 from components.gateway.ai_gateway import AiGateway, AiGatewayArgs
+from components.gateway.fallback_provider import FallbackProvider, FallbackProviderArgs
 from components.gateway.model_route import ModelRoute, ModelRouteArgs
 from components.operators.external import ExternalOperators, ExternalOperatorsArgs
 from components.operators.waves import WaveOperators, WaveOperatorsArgs
@@ -216,7 +217,7 @@ class Region(pulumi.ComponentResource):
         register_collection(self._name, self._stored(), self._waves)
 
     def _exposure(self) -> AiGateway:
-        """Wave 1: the gateway, then a route and an autoscaler per model."""
+        """Wave 1: the gateway and its reserve, then a route and an autoscaler per model."""
         plan = self._args.plan
         options = self._waves.options(Wave.EXPOSURE)
         gateway = AiGateway(
@@ -226,7 +227,8 @@ class Region(pulumi.ComponentResource):
             ),
             options,
         )
-        behind = self._waves.options(Wave.EXPOSURE, after=[gateway])
+        providers = self._reserve(options)
+        behind = self._waves.options(Wave.EXPOSURE, after=[gateway, *providers])
         self._waves.add(Wave.EXPOSURE, gateway)
         if self._aws is not None:
             records = self._aws.publish(self, plan.gateway.hostname, gateway.address)
@@ -234,7 +236,15 @@ class Region(pulumi.ComponentResource):
         for model in self._args.region.models:
             route = ModelRoute(
                 f"{self._name}-{model.name}-route",
-                ModelRouteArgs(model=model, options=self._args.region.gateway),
+                ModelRouteArgs(
+                    model=model,
+                    options=self._args.region.gateway,
+                    providers=tuple(
+                        provider
+                        for provider in self._args.region.settings.fallback_providers
+                        if provider.serves(model.name)
+                    ),
+                ),
                 behind,
             )
             self._waves.add(Wave.EXPOSURE, route)
@@ -246,3 +256,16 @@ class Region(pulumi.ComponentResource):
                 )
                 self._waves.add(Wave.EXPOSURE, scaler)
         return gateway
+
+    def _reserve(self, options: ResourceOptions) -> list[FallbackProvider]:
+        """Register the region's providers in reserve: routes are refused until they exist."""
+        providers = [
+            FallbackProvider(
+                f"{self._name}-{provider.name}-provider",
+                FallbackProviderArgs(provider=provider),
+                options,
+            )
+            for provider in self._args.region.settings.fallback_providers
+        ]
+        self._waves.add(Wave.EXPOSURE, *providers)
+        return providers

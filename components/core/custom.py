@@ -1,7 +1,7 @@
 """A custom resource of any kind, with its status as a typed output."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
@@ -17,6 +17,19 @@ def waiting_for(meta: ObjectMetaArgsDict, condition: str) -> ObjectMetaArgsDict:
     """Return metadata by which the provider waits until the condition is True."""
     annotations = dict(cast("Mapping[str, str]", meta.get("annotations", {})))
     return {**meta, "annotations": {**annotations, WAIT_FOR: f"condition={condition}"}}
+
+
+_ACCEPTED: Final = 'jsonpath={.status.ancestors[0].conditions[?(@.type=="Accepted")].status}=True'
+"""Policies of the Gateway API have no conditions of their own, but some for each target."""
+
+
+def waiting_for_target(meta: ObjectMetaArgsDict) -> ObjectMetaArgsDict:
+    """Return metadata by which the provider waits until a policy's first target takes it.
+
+    A policy that no target takes does nothing, and nothing else says so.
+    """
+    annotations = dict(cast("Mapping[str, str]", meta.get("annotations", {})))
+    return {**meta, "annotations": {**annotations, WAIT_FOR: _ACCEPTED}}
 
 
 class CustomObject(pulumi.CustomResource):

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 import pulumi
 from pulumi import Output, ResourceOptions
 
-from components.core.custom import CustomObject, Status, waiting_for
-from components.render import gateway as render
+from components.core.custom import CustomObject, Status, waiting_for, waiting_for_target
+from components.gateway.client_keys import ClientKeys, ClientKeysArgs
 from components.render.common import metadata
+from components.render.gateway import entrance as render
+from components.render.gateway.kinds import ENVOY_API, GATEWAY_API
 from models.core.names import GATEWAY, GATEWAY_CLASS, GATEWAY_NAMESPACE
-from models.settings.options import Gateway
+from models.settings.gateway import Gateway
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,7 +23,7 @@ class AiGatewayArgs:
 
 
 class AiGateway(pulumi.ComponentResource):
-    """Class, Gateway and the limits towards clients.
+    """Class, Gateway, the limits towards clients and who they are.
 
     `url` is for clients, without a trailing slash; `address` is where the gateway itself answers.
     """
@@ -35,7 +37,7 @@ class AiGateway(pulumi.ComponentResource):
         child = ResourceOptions(parent=self)
         gateway_class = CustomObject(
             f"{name}-class",
-            api_version=render.GATEWAY_API,
+            api_version=GATEWAY_API,
             kind="GatewayClass",
             metadata=waiting_for(metadata(GATEWAY_CLASS), "Accepted"),
             spec=render.gateway_class(),
@@ -43,7 +45,7 @@ class AiGateway(pulumi.ComponentResource):
         )
         gateway = CustomObject(
             f"{name}-gateway",
-            api_version=render.GATEWAY_API,
+            api_version=GATEWAY_API,
             kind="Gateway",
             metadata=waiting_for(metadata(GATEWAY, GATEWAY_NAMESPACE), "Programmed"),
             spec=render.gateway(args.options),
@@ -52,12 +54,18 @@ class AiGateway(pulumi.ComponentResource):
         )
         CustomObject(
             f"{name}-client-policy",
-            api_version=render.ENVOY_API,
+            api_version=ENVOY_API,
             kind="ClientTrafficPolicy",
-            metadata=metadata(GATEWAY, GATEWAY_NAMESPACE),
+            metadata=waiting_for_target(metadata(GATEWAY, GATEWAY_NAMESPACE)),
             spec=render.client_policy(args.options),
             opts=ResourceOptions(parent=self, depends_on=[gateway]),
         )
+        if args.options.has_keys:
+            ClientKeys(
+                f"{name}-keys",
+                ClientKeysArgs(options=args.options),
+                ResourceOptions(parent=self, depends_on=[gateway]),
+            )
         scheme = "https" if args.options.tls_secret is not None else "http"
         self.address = _address(args, gateway.status)
         self.url = Output.concat(scheme, "://", args.options.hostname or self.address)

@@ -5,24 +5,26 @@ from dataclasses import dataclass
 import pulumi
 from pulumi import ResourceOptions
 
-from components.core.custom import CustomObject, waiting_for
-from components.render import gateway as render
+from components.core.custom import CustomObject, waiting_for, waiting_for_target
 from components.render.common import metadata
+from components.render.gateway import routes as render
+from components.render.gateway.kinds import AI_API, ENVOY_API
 from models.core.names import GATEWAY_NAMESPACE
 from models.plan.plan import PlannedModel
-from models.settings.options import Gateway
+from models.settings.gateway import FallbackProvider, Gateway
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelRouteArgs:
-    """The model and the gateway's options."""
+    """The model, the gateway's options, and providers in the order in which they take over."""
 
     model: PlannedModel
     options: Gateway
+    providers: tuple[FallbackProvider, ...] = ()
 
 
 class ModelRoute(pulumi.ComponentResource):
-    """Backend, AIServiceBackend and AIGatewayRoute, all named like the model."""
+    """Backend, AIServiceBackend, AIGatewayRoute and traffic policy, all named like the model."""
 
     def __init__(
         self, name: str, args: ModelRouteArgs, opts: ResourceOptions | None = None
@@ -32,7 +34,7 @@ class ModelRoute(pulumi.ComponentResource):
         meta = waiting_for(metadata(args.model.name, GATEWAY_NAMESPACE), "Accepted")
         backend = CustomObject(
             f"{name}-backend",
-            api_version=render.ENVOY_API,
+            api_version=ENVOY_API,
             kind="Backend",
             metadata=metadata(args.model.name, GATEWAY_NAMESPACE),
             spec=render.backend(args.model),
@@ -41,18 +43,27 @@ class ModelRoute(pulumi.ComponentResource):
         # Accepted only once what it refers to exists, hence the order.
         service = CustomObject(
             f"{name}-service-backend",
-            api_version=render.AI_API,
+            api_version=AI_API,
             kind="AIServiceBackend",
             metadata=meta,
             spec=render.service_backend(args.model),
             opts=ResourceOptions(parent=self, depends_on=[backend]),
         )
-        CustomObject(
+        route = CustomObject(
             f"{name}-route",
-            api_version=render.AI_API,
+            api_version=AI_API,
             kind="AIGatewayRoute",
             metadata=meta,
-            spec=render.route(args.model, args.options),
+            spec=render.route(args.model, args.options, args.providers),
             opts=ResourceOptions(parent=self, depends_on=[service]),
+        )
+        CustomObject(
+            f"{name}-traffic",
+            api_version=ENVOY_API,
+            kind="BackendTrafficPolicy",
+            metadata=waiting_for_target(metadata(args.model.name, GATEWAY_NAMESPACE)),
+            spec=render.traffic(args.model, args.options, reserve=bool(args.providers)),
+            # Its target is the HTTPRoute that the AI gateway makes of the route.
+            opts=ResourceOptions(parent=self, depends_on=[route]),
         )
         self.register_outputs({})

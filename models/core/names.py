@@ -41,6 +41,12 @@ LONGHORN_RELEASE: Final = "Release/longhorn"
 GATEWAY_TLS_SECRET: Final = "gateway-tls"  # noqa: S105 - the name of a Secret, not a secret
 """Certificate and key of the gateway's listener, unless `gateway.tls_secret` names another."""
 
+GATEWAY_CLIENTS_SECRET: Final = "gateway-clients"  # noqa: S105 - the name of a Secret, not a secret
+"""The keys of the gateway's clients, unless `gateway.api_keys_secret` names another."""
+
+CLIENT_HEADER: Final = "x-client-id"
+"""Request header in which the gateway tells engines, logs and limits whose key it was."""
+
 GATEWAY_CA_SECRET: Final = "gateway-ca"  # noqa: S105 - the name of a Secret, not a secret
 """Whose `ca.crt` clients check the gateway with, where the authority is ours."""
 
@@ -84,6 +90,11 @@ WORKLOAD_NAME_MAX: Final = 52
 def engine_labels(model: str) -> dict[str, str]:
     """Return the labels that select a model's engine pods; they never change."""
     return {"app.kubernetes.io/name": "vllm", "app.kubernetes.io/instance": model}
+
+
+def provider_object(provider: str) -> str:
+    """Return the name of a fallback provider's objects, its Secret included."""
+    return f"fallback-{provider}"
 
 
 def engine_host(model: str) -> str:

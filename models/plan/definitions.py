@@ -53,13 +53,22 @@ DEFINITIONS: Final[Mapping[str, tuple[Definition, ...]]] = {
         *_all(
             "gateway.envoyproxy.io",
             "v1alpha1",
-            {"Backend": "backends", "ClientTrafficPolicy": "clienttrafficpolicies"},
+            {
+                "Backend": "backends",
+                "BackendTrafficPolicy": "backendtrafficpolicies",
+                "ClientTrafficPolicy": "clienttrafficpolicies",
+                "SecurityPolicy": "securitypolicies",
+            },
         ),
     ),
     "ai-gateway-crds": _all(
         "aigateway.envoyproxy.io",
         "v1beta1",
-        {"AIGatewayRoute": "aigatewayroutes", "AIServiceBackend": "aiservicebackends"},
+        {
+            "AIGatewayRoute": "aigatewayroutes",
+            "AIServiceBackend": "aiservicebackends",
+            "BackendSecurityPolicy": "backendsecuritypolicies",
+        },
     ),
     "cert-manager": _all(
         "cert-manager.io",

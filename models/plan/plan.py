@@ -19,10 +19,10 @@ from models.facts.sharing import gpu_resource
 from models.memory import Budget
 from models.plan.costs import Bill
 from models.plan.sizing import PodResources, Shape
+from models.settings.gateway import Gateway
 from models.settings.options import (
     AutoscalingOptions,
     Budgets,
-    Gateway,
     Mirror,
     Observability,
     Operators,

@@ -10,17 +10,19 @@ from typing import Final
 
 from models.core.names import (
     AUTHORITY,
+    GATEWAY_CLIENTS_SECRET,
     GATEWAY_NAMESPACE,
     GATEWAY_TLS_SECRET,
     MODELS_NAMESPACE,
     OBJECT_STORE_SECRET,
     OBJECTS_NAMESPACE,
     TENANT_CONFIG_SECRET,
+    provider_object,
 )
 from models.core.problems import Problem
 from models.settings.certificates import Issuer
 from models.settings.eks import EksCluster
-from models.settings.options import Gateway
+from models.settings.gateway import FallbackProvider, Gateway
 from models.settings.regions import Credentials, ObjectStoreKind, Region
 from models.settings.secrets import SecretKey, SecretsKind, SecretUse, remote_name
 
@@ -47,7 +49,7 @@ class _Asked:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Row:
-    needed: Callable[[Region], bool]
+    needed: Callable[[_Asked], bool]
     use: Callable[[_Asked], SecretUse]
 
 
@@ -97,6 +99,35 @@ def _gateway_certificate(asked: _Asked) -> SecretUse:
     )
 
 
+def _clients(asked: _Asked) -> SecretUse:
+    """The gateway's clients and their keys."""
+    return SecretUse(
+        name=GATEWAY_CLIENTS_SECRET,
+        remote=asked.remote(GATEWAY_CLIENTS_SECRET),
+        properties=asked.gateway.clients,
+        namespace=GATEWAY_NAMESPACE,
+        secret=GATEWAY_CLIENTS_SECRET,
+        keys=tuple(SecretKey(key=name, property=name) for name in asked.gateway.clients),
+    )
+
+
+_PROVIDER_KEYS: Final = {"AWSBedrock": "credentials"}
+"""What Envoy AI Gateway 1.1 calls the key in a provider's Secret; else apiKey."""
+
+
+def _provider(asked: _Asked, provider: FallbackProvider) -> SecretUse:
+    """The key by which the gateway asks a provider."""
+    key = _PROVIDER_KEYS.get(provider.schema_name, "apiKey")
+    return SecretUse(
+        name=provider.api_key_secret,
+        remote=asked.remote(provider.api_key_secret),
+        properties=(key,),
+        namespace=GATEWAY_NAMESPACE,
+        secret=provider_object(provider.name),
+        keys=(SecretKey(key=key, property=key),),
+    )
+
+
 def _authority(asked: _Asked) -> SecretUse:
     """Certificate and key of the private authority, where cert-manager looks for them."""
     return SecretUse(
@@ -112,31 +143,33 @@ def _authority(asked: _Asked) -> SecretUse:
 
 _ROWS: Final[tuple[_Row, ...]] = (
     _Row(
-        needed=lambda region: region.storage.objects.credentials is Credentials.SECRET_STORE,
+        needed=lambda asked: asked.region.storage.objects.credentials is Credentials.SECRET_STORE,
         use=_object_store,
     ),
     _Row(
-        needed=lambda region: (
-            region.storage.objects.kind is ObjectStoreKind.MINIO
-            and region.storage.objects.credentials is Credentials.SECRET_STORE
+        needed=lambda asked: (
+            asked.region.storage.objects.kind is ObjectStoreKind.MINIO
+            and asked.region.storage.objects.credentials is Credentials.SECRET_STORE
         ),
         use=_tenant,
     ),
     _Row(
-        needed=lambda region: region.certificates.issuer is Issuer.SECRET_STORE,
+        needed=lambda asked: asked.region.certificates.issuer is Issuer.SECRET_STORE,
         use=_gateway_certificate,
     ),
     _Row(
-        needed=lambda region: region.certificates.issuer is Issuer.PRIVATE_CA,
+        needed=lambda asked: asked.region.certificates.issuer is Issuer.PRIVATE_CA,
         use=_authority,
     ),
+    _Row(needed=lambda asked: bool(asked.gateway.clients), use=_clients),
 )
 
 
 def secret_uses(region: Region, gateway: Gateway, environment: str) -> tuple[SecretUse, ...]:
     """Return the Secrets that the region takes from its source, whatever the source is."""
     asked = _Asked(region=region, gateway=gateway, environment=environment)
-    return tuple(row.use(asked) for row in _ROWS if row.needed(region))
+    rows = [row.use(asked) for row in _ROWS if row.needed(asked)]
+    return (*rows, *(_provider(asked, each) for each in region.fallback_providers))
 
 
 def region_gateway(region: Region, gateway: Gateway) -> Gateway:

@@ -67,31 +67,6 @@ class Mirror(Model):
     """Plain http is taken from this machine only: a chart is code that runs in the cluster."""
 
 
-class RateLimit(Model):
-    """A client's limits at the gateway."""
-
-    requests_per_second: PositiveInt | None = None
-    tokens_per_minute: PositiveInt | None = None
-
-
-class Gateway(Model):
-    """The region's OpenAI-compatible API.
-
-    `hostname` is the name clients use; None serves by address. `tls_secret` names a Secret with
-    the certificate in the gateway's namespace. `max_body_mib` bounds a request (MiB); above it
-    clients get 413. `stream_idle_timeout_sec` ends a stream on which nothing arrives; a request
-    as a whole has no limit, since a limit would cut streamed answers.
-    """
-
-    hostname: str | None = None
-    tls_secret: DnsLabel | None = None
-    max_body_mib: Annotated[int, Field(ge=1, le=256)] = 4
-    stream_idle_timeout_sec: PositiveInt = 300
-    api_keys_secret: DnsLabel | None = None
-    rate_limit: RateLimit | None = None
-    prefix_affinity: bool = False
-
-
 class AutoscalingOptions(Model):
     """How engines scale. Thresholds are per replica (waiting requests) and a ratio (KV cache).
 

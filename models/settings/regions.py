@@ -9,6 +9,7 @@ from models.core.base import DnsLabel, Model
 from models.facts.sharing import Sharing
 from models.settings.certificates import Certificates
 from models.settings.eks import EksCluster
+from models.settings.gateway import FallbackProvider
 from models.settings.longhorn import Longhorn
 from models.settings.minio import Minio
 from models.settings.secrets import SecretSource
@@ -338,16 +339,6 @@ class Storage(Model):
         return self
 
 
-class FallbackProvider(Model):
-    """A SaaS provider that takes over when a region's engines cannot."""
-
-    name: DnsLabel
-    schema_name: Literal["OpenAI", "Anthropic", "AWSBedrock", "AzureOpenAI", "Cohere"]
-    hostname: str
-    model: str
-    api_key_secret: DnsLabel
-
-
 class Region(Model):
     """One region: a worker cluster with its pools and storage.
 
@@ -372,5 +363,15 @@ class Region(Model):
             message = (
                 f"region {self.name!r} names pools twice: {twice}; give each pool its own name"
             )
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def provider_names_are_unique(self) -> Self:
+        """Objects are called after providers, and secrets are kept under one name each."""
+        names = [provider.name for provider in self.fallback_providers]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            message = f"region {self.name!r} names fallback providers twice: {', '.join(twice)}"
             raise ValueError(message)
         return self

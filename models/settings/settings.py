@@ -16,6 +16,7 @@ from models.core.problems import Problem, ProblemsError, from_validation, shown
 from models.core.secret_shapes import secrets_in_clear
 from models.engine.profiles import EngineOverrides, Environment, Parallelism
 from models.settings.exceptions import RecordedException
+from models.settings.gateway import Gateway, RateLimit
 from models.settings.options import (
     Alerting,
     AutoscalingOptions,
@@ -23,7 +24,6 @@ from models.settings.options import (
     CacheOptions,
     Control,
     Delivery,
-    Gateway,
     Mirror,
     Observability,
     Operators,
@@ -106,8 +106,11 @@ _NOT_YET: Final[tuple[tuple[str, str, Callable[[Settings], bool]], ...]] = (
     ("control.delivery", "GitOps delivery", lambda s: s.control.delivery is Delivery.GITOPS),
     ("control.cluster", "the control cluster", lambda s: s.control.cluster is not None),
     ("control.repository", "GitOps delivery", lambda s: s.control.repository is not None),
-    ("gateway.api_keys_secret", "API keys", lambda s: s.gateway.api_keys_secret is not None),
-    ("gateway.rate_limit", "rate limits", lambda s: s.gateway.rate_limit is not None),
+    (
+        "gateway.rate_limit.tokens_per_minute",
+        "limits of tokens",
+        lambda s: (s.gateway.rate_limit or RateLimit()).tokens_per_minute is not None,
+    ),
     ("gateway.prefix_affinity", "prefix-affine routing", lambda s: s.gateway.prefix_affinity),
     ("autoscaling.provider", "the HPA provider", lambda s: s.autoscaling.provider != "keda"),
     ("cache", "KV cache tiers (LMCache)", lambda s: s.cache != CacheOptions()),
@@ -120,8 +123,6 @@ _NOT_YET: Final[tuple[tuple[str, str, Callable[[Settings], bool]], ...]] = (
 def not_yet(settings: Settings) -> list[Problem]:
     """Return a problem for every setting that is set and that no component acts on yet."""
     found = [_missing(path, what) for path, what, is_set in _NOT_YET if is_set(settings)]
-    for index, region in enumerate(settings.regions):
-        found += _region_not_yet(region, f"regions[{index}]")
     for index, model in enumerate(settings.models):
         if model.serving is not Serving.STATEFULSET:
             found.append(_missing(f"models[{index}].serving", f"serving kind {model.serving!r}"))
@@ -129,13 +130,6 @@ def not_yet(settings: Settings) -> list[Problem]:
             found.append(_missing(f"models[{index}].cache", "KV cache tiers (LMCache)"))
         if model.parallelism.data > 1:
             found.append(_missing(f"models[{index}].parallelism.data", "data parallel replicas"))
-    return found
-
-
-def _region_not_yet(region: Region, path: str) -> list[Problem]:
-    found: list[Problem] = []
-    if region.fallback_providers:
-        found.append(_missing(f"{path}.fallback_providers", "fallback providers"))
     return found
 
 
@@ -199,6 +193,7 @@ def _names(settings: Settings) -> list[Problem]:
                     )
                 )
             placed.add((name, model.model))
+    problems += _stood_in_for(settings, placed)
     bounds = settings.budgets
     for key, named in (
         ("gpus_per_region", bounds.gpus_per_region),
@@ -207,6 +202,22 @@ def _names(settings: Settings) -> list[Problem]:
         for name in (each for each in named if each not in regions):
             problems.append(_unknown(f"budgets.{key}", "region", name, list(regions)))
     return problems
+
+
+def _stood_in_for(settings: Settings, placed: set[tuple[str, str]]) -> list[Problem]:
+    """Return providers that stand in for models which their region does not serve."""
+    return [
+        _unknown(
+            f"regions[{index}].fallback_providers[{number}].models",
+            f"model in region {region.name!r}",
+            name,
+            sorted(model for place, model in placed if place == region.name),
+        )
+        for index, region in enumerate(settings.regions)
+        for number, provider in enumerate(region.fallback_providers)
+        for name in provider.models or ()
+        if (region.name, name) not in placed
+    ]
 
 
 def _unknown(path: str, what: str, value: str, allowed: list[str]) -> Problem:

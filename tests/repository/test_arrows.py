@@ -85,7 +85,11 @@ ROOMS: Final[dict[str, set[str]]] = {
         "components/render/common",
         "components/render/engine",
     },
-    "components/gateway": {"components/core", "components/render", "components/render/common"},
+    "components/gateway": {
+        "components/core",
+        "components/render/common",
+        "components/render/gateway",
+    },
     "components/operators": {
         "components/core",
         "components/render",
@@ -97,6 +101,7 @@ ROOMS: Final[dict[str, set[str]]] = {
     "components/render/cluster": {"components/render/common"},
     "components/render/common": set(),
     "components/render/engine": {"components/render/common"},
+    "components/render/gateway": set(),
     "components/render/secrets": set(),
     "components/render/storage": {"components/render/common"},
     "components/secrets": {

@@ -9,20 +9,19 @@ from pydantic import BaseModel
 
 from models.engine.profiles import EngineOverrides, Parallelism
 from models.settings.exceptions import RecordedException
+from models.settings.gateway import FallbackProvider, Gateway, RateLimit, Traffic
 from models.settings.options import (
     Alerting,
     AutoscalingOptions,
     Budgets,
     CacheOptions,
     Control,
-    Gateway,
     Observability,
     Rollout,
 )
 from models.settings.regions import (
     EksCluster,
     ExistingCluster,
-    FallbackProvider,
     NodePool,
     NodeShape,
     ObjectStore,
@@ -52,6 +51,8 @@ SETTINGS: Final[tuple[type[BaseModel], ...]] = (
     EngineOverrides,
     Control,
     Gateway,
+    RateLimit,
+    Traffic,
     AutoscalingOptions,
     CacheOptions,
     Observability,

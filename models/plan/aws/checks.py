@@ -6,7 +6,7 @@ from models.aws.network import node_room
 from models.core.problems import Problem, shown
 from models.plan.aws.node_groups import pool_zones
 from models.settings.eks import EksCluster
-from models.settings.options import Gateway
+from models.settings.gateway import Gateway
 from models.settings.regions import CapacityType, NodePool, Region
 
 

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from models.plan.secret_uses import secret_uses
-from models.settings.options import Gateway
+from models.settings.gateway import Gateway
 from models.settings.regions import Region
 from models.settings.secrets import SecretsKind, SecretUse
 from sandbox.core.kube import Api, Object

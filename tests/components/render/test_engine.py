@@ -4,10 +4,10 @@ from typing import Any, cast
 
 import pytest
 
-from components.render import gateway
 from components.render.cluster import namespaces
 from components.render.engine import autoscaling, monitor
 from components.render.engine import workload as engine
+from components.render.gateway import entrance, routes
 from components.render.storage import model_store as storage
 from models.plan.plan import PlannedModel
 from tests.helpers.plans.dev import dev_plan
@@ -133,13 +133,13 @@ def test_every_metric_of_a_trigger_exists_in_the_pinned_engine() -> None:
 def test_a_client_name_leads_to_the_engine_by_one_name() -> None:
     """The field's most common failure: route, backend, Service and engine disagree."""
     model = qwen()
-    route = gateway.route(model, dev_plan().gateway)
+    route = routes.route(model, dev_plan().gateway)
     (rule,) = route["rules"]
     (match,) = rule["matches"]
     assert match["headers"][0]["value"] == model.name
     assert rule["backendRefs"][0]["name"] == model.name
     assert rule["backendRefs"][0]["modelNameOverride"] == model.arguments.served_model_name
-    host = gateway.backend(model)["endpoints"][0]["fqdn"]
+    host = routes.backend(model)["endpoints"][0]["fqdn"]
     assert host == {"hostname": f"{model.name}.triplane-models.svc.cluster.local", "port": 8000}
     service = cast("dict[str, Any]", engine.service(model))
     labels = cast("dict[str, Any]", engine.stateful_set(model))["template"]["metadata"]["labels"]
@@ -149,14 +149,14 @@ def test_a_client_name_leads_to_the_engine_by_one_name() -> None:
 
 def test_a_stream_is_bounded_by_idleness_only() -> None:
     """EAIG-02: a limit on the whole exchange cuts an answer in the middle."""
-    route = gateway.route(qwen(), dev_plan().gateway)
+    route = routes.route(qwen(), dev_plan().gateway)
     assert route["rules"][0]["timeouts"]["request"] == "0s"
     assert route["rules"][0]["streamIdleTimeout"] == "300s"
 
 
 def test_prompts_above_32_kib_pass_the_gateway() -> None:
     """EAIG-01: the default buffer answers 413."""
-    assert gateway.client_policy(dev_plan().gateway)["connection"]["bufferLimit"] == "4Mi"
+    assert entrance.client_policy(dev_plan().gateway)["connection"]["bufferLimit"] == "4Mi"
 
 
 def test_the_monitor_selects_the_service_by_its_named_port() -> None:

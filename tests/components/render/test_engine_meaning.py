@@ -8,15 +8,15 @@ from typing import Any, cast
 
 import pytest
 
-from components.render import gateway
 from components.render.charts import aws
 from components.render.charts import gateway as gateway_charts
 from components.render.charts.gpu import gpu_operator
 from components.render.engine import autoscaling
 from components.render.engine import workload as engine
+from components.render.gateway import entrance
 from components.render.storage import model_store as storage
 from models.plan.plan import PlannedModel
-from models.settings.options import Gateway
+from models.settings.gateway import Gateway
 from tests.helpers.plans.dev import dev_plan, dev_settings
 
 pytestmark = pytest.mark.pure
@@ -136,22 +136,22 @@ def test_scaling_grows_at_once_and_shrinks_slowly() -> None:
 def test_only_routes_of_the_gateways_own_namespace_attach() -> None:
     """From `All`, whoever may make a route anywhere could take the hostname's requests."""
     for options in (Gateway(), Gateway(tls_secret="gateway-tls", hostname="models.example.com")):
-        [listener] = gateway.gateway(options)["listeners"]
+        [listener] = entrance.gateway(options)["listeners"]
         assert listener["allowedRoutes"] == {"namespaces": {"from": "Same"}}
 
 
 def test_a_certificate_makes_the_listener_https_alone() -> None:
-    [plain] = gateway.gateway(Gateway())["listeners"]
+    [plain] = entrance.gateway(Gateway())["listeners"]
     assert (plain["protocol"], plain["port"], "tls" in plain) == ("HTTP", 80, False)
     options = Gateway(tls_secret="gateway-tls")
-    [secure] = gateway.gateway(options)["listeners"]
+    [secure] = entrance.gateway(options)["listeners"]
     assert (secure["protocol"], secure["port"]) == ("HTTPS", 443)
     assert secure.get("tls") == {
         "mode": "Terminate",
         "certificateRefs": [{"kind": "Secret", "name": "gateway-tls"}],
     }
-    assert gateway.client_policy(options).get("tls") == {"minVersion": "1.2"}
-    assert "tls" not in gateway.client_policy(Gateway())
+    assert entrance.client_policy(options).get("tls") == {"minVersion": "1.2"}
+    assert "tls" not in entrance.client_policy(Gateway())
 
 
 def test_a_pod_that_asks_for_two_turns_of_a_card_is_refused() -> None:

@@ -29,7 +29,7 @@ from models.aws.network import (
 from models.engine.profiles import Environment
 from models.plan.aws.checks import region_problems
 from models.settings.eks import ZONE_LETTERS, EksCluster
-from models.settings.options import Gateway
+from models.settings.gateway import Gateway
 from models.settings.regions import Region
 
 pytestmark = pytest.mark.pure

@@ -73,8 +73,7 @@ def test_replicas_beside_autoscaling_are_refused() -> None:
 
 NOT_YET: Final = [
     ("control", {"delivery": "gitops"}, "GitOps delivery"),
-    ("gateway", {"rate_limit": {"requests_per_second": 50}}, "rate limits"),
-    ("gateway", {"api_keys_secret": "keys"}, "API keys"),
+    ("gateway", {"rate_limit": {"tokens_per_minute": 9000}}, "limits of tokens"),
     ("gateway", {"prefix_affinity": True}, "prefix-affine routing"),
     ("autoscaling", {"provider": "hpa"}, "the HPA provider"),
     ("cache", {"cpu_gib": 8.0}, "KV cache tiers"),
@@ -93,29 +92,49 @@ def test_a_setting_whose_component_does_not_exist_is_refused(
     assert "does not exist yet" in text
 
 
+PROVIDER: Final[dict[str, Any]] = {
+    "name": "saas",
+    "schema_name": "OpenAI",
+    "hostname": "api.example.com",
+    "model": "m",
+    "api_key_secret": "saas-key",
+}
+
+
 @pytest.mark.parametrize(
-    ("region", "what"),
+    ("changed", "said"),
     [
-        (
-            {
-                "fallback_providers": [
-                    {
-                        "name": "saas",
-                        "schema_name": "OpenAI",
-                        "hostname": "api.example.com",
-                        "model": "m",
-                        "api_key_secret": "key",
-                    }
-                ]
-            },
-            "fallback providers",
-        ),
+        ({"schema_name": "AzureOpenAI"}, "AzureOpenAI needs api_version"),
+        ({"schema_name": "AWSBedrock"}, "AWSBedrock needs aws_region"),
+        ({"aws_region": "us-east-1"}, "OpenAI has no use for aws_region"),
+        ({"schema_name": "Cohere", "path_prefix": "/v1"}, "Cohere has no use for path_prefix"),
+        ({"hostname": "https://api.example.com"}, "hostname"),
+        ({"models": ["mixtral-8x7b-instruct"]}, "no such model in region 'local'"),
     ],
 )
-def test_a_region_part_that_does_not_exist_is_refused(region: dict[str, Any], what: str) -> None:
+def test_a_provider_says_what_it_needs_and_nothing_else(changed: dict[str, Any], said: str) -> None:
     settings = dev()
-    settings["regions"][0].update(region)
-    assert what in problems(settings)
+    settings["regions"][0]["fallback_providers"] = [{**PROVIDER, **changed}]
+    assert said in problems(settings)
+
+
+def test_providers_of_a_region_have_names_of_their_own() -> None:
+    settings = dev()
+    settings["regions"][0]["fallback_providers"] = [PROVIDER, PROVIDER]
+    assert "names fallback providers twice: saas" in problems(settings)
+
+
+@pytest.mark.parametrize(
+    ("gateway", "said"),
+    [
+        ({"clients": ["a"], "api_keys_secret": "keys"}, "clients and api_keys_secret are both"),
+        ({"clients": ["a", "b", "a"]}, "clients are named twice: a"),
+        ({"rate_limit": {"requests_per_second": 50}}, "without keys nobody knows who asks"),
+        ({"traffic": {"retries": 6}}, "gateway.traffic.retries"),
+    ],
+)
+def test_limits_by_client_need_to_know_clients(gateway: dict[str, Any], said: str) -> None:
+    assert said in problems({**dev(), "gateway": gateway})
 
 
 def test_text_that_is_not_json_is_one_clear_problem() -> None:

@@ -1,0 +1,1 @@
+"""Manifests of the exposure plane: the entrance, the routes behind it, providers in reserve."""
