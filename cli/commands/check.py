@@ -17,7 +17,7 @@ from cli.reading.files import Read, Unreadable, paths_of, read
 from policies.core.context import Context
 from policies.core.finding import Finding, Severity
 from policies.frame.evaluate import object_findings, stack_findings
-from policies.frame.profile import CONVENTIONS, Profile, counted
+from policies.frame.profile import Profile, counted
 from policies.views.kubernetes.releases_of import ALIASES, pinned
 from policies.views.kubernetes.runtimes import is_runtime, with_runtime
 
@@ -220,4 +220,4 @@ def _show(checked: Checked, *, everything: bool) -> None:
 
 
 def _is_convention(finding: Finding) -> bool:
-    return finding.rule in CONVENTIONS and finding.severity is not Severity.ERROR
+    return finding.house and finding.severity is not Severity.ERROR

@@ -41,7 +41,12 @@ Check = Callable[[S, Context], Iterable[Breach]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule(Generic[S]):
-    """One rule. `fragments`: it also holds for a part of an object (a patch)."""
+    """One rule.
+
+    `fragments`: it also holds for a part of an object (a patch). `house`: a convention of this
+    project; its breach works somewhere, and is refused here all the same. `configuration`: keys
+    of the pack's configuration that it takes.
+    """
 
     id: str
     description: str
@@ -52,6 +57,7 @@ class Rule(Generic[S]):
     framework: tuple[str, str] | None = None
     fragments: bool = False
     house: bool = False
+    configuration: tuple[str, ...] = ()
 
     def __call__(self, subject: S, context: Context) -> tuple[Finding, ...]:
         """Return everything that the rule finds at the subject."""
@@ -113,6 +119,7 @@ def rule(
     framework: tuple[str, str] | None = None,
     fragments: bool = False,
     house: bool = False,
+    configuration: tuple[str, ...] = (),
 ) -> Callable[[Check[S]], Rule[S]]:
     """Return a decorator that makes a rule of a function."""
 
@@ -127,6 +134,7 @@ def rule(
             framework=framework,
             fragments=fragments,
             house=house,
+            configuration=configuration,
         )
 
     return made

@@ -1,55 +1,48 @@
 """Running rules over objects: what the pack does by resource, `triplane check` does by file."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from policies.core.context import Context
 from policies.core.finding import Finding
 from policies.core.nodes import Node
-from policies.core.rule import Rule
 from policies.core.unknowns import plain
-from policies.frame.registry import (
-    AWS_RULES,
-    AWS_STACK_RULES,
-    OBJECT_RULES,
-    PLAN_RULES,
-    STACK_RULES,
-    ObjectRule,
-)
+from policies.frame.registry import Scope, registered
 from policies.views.aws.resource import AwsPlaced, AwsResource, AwsStack
 from policies.views.kubernetes.manifest import Manifest, expanded
 from policies.views.kubernetes.stack import Placed, Stack
 from policies.views.plan import PlanView
 
 
-def look_at(listed: ObjectRule, manifest: Manifest, context: Context) -> Iterator[Finding]:
-    """Yield what one rule finds at one object; a fragment only meets rules that hold for parts."""
-    if listed.rule.fragments or not manifest.fragment:
-        yield from listed.look(manifest, context)
-
-
-def object_findings(manifest: Manifest, context: Context) -> tuple[Finding, ...]:
-    """Return what all object rules find at an object, the objects inside Lists included."""
+def over(scope: Scope, subjects: Iterable[object], context: Context) -> tuple[Finding, ...]:
+    """Return what all rules of a scope find at its subjects, subject by subject."""
     found = [
         finding
-        for each in expanded(manifest)
-        for listed in OBJECT_RULES
-        for finding in look_at(listed, each, context)
+        for subject in subjects
+        for each in registered(scope)
+        for finding in each.look(subject, context)
     ]
     return tuple(dict.fromkeys(found))
 
 
-def stack_rule_findings(rule: Rule[Placed], stack: Stack, context: Context) -> Iterator[Finding]:
-    """Yield what one rule finds among the objects of a stack (Lists already expanded)."""
-    for manifest in stack.manifests:
-        if rule.fragments or not manifest.fragment:
-            yield from rule(Placed(manifest=manifest, stack=stack), context)
+def object_findings(manifest: Manifest, context: Context) -> tuple[Finding, ...]:
+    """Return what all object rules find at an object, the objects inside Lists included."""
+    return over(Scope.OBJECT, expanded(manifest), context)
+
+
+def placed(stack: Stack) -> list[Placed]:
+    """Return each object of a stack beside all the others."""
+    return [Placed(manifest=manifest, stack=stack) for manifest in stack.manifests]
+
+
+def aws_placed(stack: AwsStack) -> list[AwsPlaced]:
+    """Return each AWS resource of a stack beside all the others."""
+    return [AwsPlaced(resource=each, stack=stack) for each in stack.resources]
 
 
 def stack_findings(manifests: Sequence[Manifest], context: Context) -> tuple[Finding, ...]:
     """Return what all rules about a stack find among objects (Lists already expanded)."""
     stack = Stack(manifests=tuple(manifests))
-    found = [each for rule in STACK_RULES for each in stack_rule_findings(rule, stack, context)]
-    return tuple(dict.fromkeys(found))
+    return over(Scope.STACK, placed(stack), context)
 
 
 def findings(manifests: Iterable[Manifest], context: Context) -> tuple[Finding, ...]:
@@ -61,8 +54,7 @@ def findings(manifests: Iterable[Manifest], context: Context) -> tuple[Finding, 
 
 def plan_findings(inputs: object, context: Context) -> tuple[Finding, ...]:
     """Return what the plan's rules find at the inputs of the `Plan` component."""
-    view = PlanView(Node(plain(inputs)))
-    return tuple(finding for rule in PLAN_RULES for finding in rule(view, context))
+    return over(Scope.PLAN, (PlanView(Node(plain(inputs))),), context)
 
 
 def aws_findings(
@@ -73,11 +65,5 @@ def aws_findings(
 ) -> tuple[Finding, ...]:
     """Return what all rules find at AWS resources that are registered together."""
     stack = AwsStack(resources=tuple(resources), links=links or {}, releases=tuple(releases))
-    found = [each for one in resources for rule in AWS_RULES for each in rule(one, context)]
-    found += [
-        each
-        for one in resources
-        for rule in AWS_STACK_RULES
-        for each in rule(AwsPlaced(resource=one, stack=stack), context)
-    ]
-    return tuple(dict.fromkeys(found))
+    found = over(Scope.AWS, resources, context)
+    return tuple(dict.fromkeys([*found, *over(Scope.AWS_STACK, aws_placed(stack), context)]))

@@ -3,26 +3,19 @@
 The words are the rule's own (its description, the first paragraph of its function's docstring, its
 mend), so a page that is made of them cannot say something else.
 
-    python -m policies.frame.explain        renew the rows of docs/policies.md (`make docs`)
+    python -m policies.frame.explain        renew the tables of docs/policies.md (`make docs`)
 """
 
 import inspect
 import re
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from policies.changes.preview import RULE as CHANGES_RULE
-from policies.core.rule import Rule, Weight
-from policies.frame.registry import (
-    AWS_RULES,
-    AWS_STACK_RULES,
-    OBJECT_RULES,
-    PLAN_RULES,
-    STACK_RULES,
-)
+from policies.core.rule import Weight
+from policies.frame.registry import RULES, Registered, Scope
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "policies.md"
 _ROW: Final = re.compile(r"^\| `([a-z0-9-]+)` \|.*\|$")
@@ -66,53 +59,58 @@ _CHANGES: Final = Explanation(
 
 def explanations() -> Mapping[str, Explanation]:
     """Return every rule of the pack, and that of changes, by id."""
-    return {each.id: each for each in (*_of_rules(), _CHANGES)}
+    return {each.id: each for each in (*map(_explained, RULES), _CHANGES)}
 
 
-def _of_rules() -> Iterator[Explanation]:
-    groups: tuple[tuple[str, tuple[Rule[Any], ...]], ...] = (
-        ("one object", tuple(each.rule for each in OBJECT_RULES)),
-        ("how objects fit together", STACK_RULES),
-        ("the whole plan", PLAN_RULES),
-        ("one AWS resource", AWS_RULES),
-        ("how AWS resources fit together", AWS_STACK_RULES),
+def _explained(registered: Registered) -> Explanation:
+    rule = registered.rule
+    text = inspect.cleandoc(rule.check.__doc__ or "").partition("\n\n")[0]
+    return Explanation(
+        id=rule.id,
+        subject=registered.scope.value,
+        holds=rule.description,
+        why=" ".join(text.split()),
+        remedy=rule.remedy,
+        weight=rule.weight,
     )
-    for subject, rules in groups:
-        for rule in rules:
-            text = inspect.cleandoc(rule.check.__doc__ or "").partition("\n\n")[0]
-            yield Explanation(
-                id=rule.id,
-                subject=subject,
-                holds=rule.description,
-                why=" ".join(text.split()),
-                remedy=rule.remedy,
-                weight=rule.weight,
-            )
+
+
+_HEADINGS: Final = {
+    "Rules about one object": Scope.OBJECT,
+    "Rules about how objects fit together": Scope.STACK,
+    "Proofs about the whole stack": Scope.PLAN,
+    "Rules about one AWS resource": Scope.AWS,
+    "Rules about how AWS resources fit together": Scope.AWS_STACK,
+}
+"""Headings of the page whose table holds every rule of a scope."""
 
 
 def renewed(page: str) -> str:
-    """Return the page with each rule's row as the rule has it; rows keep their places.
+    """Return the page with every rule's row in the table of its scope, as the registry has them.
 
     Raises `KeyError` for a row of a rule that no longer exists.
     """
     known = explanations()
-    lines = page.splitlines(keepends=True)
-    for number, line in enumerate(lines):
+    lines: list[str] = []
+    scope: Scope | None = None
+    for line in page.splitlines(keepends=True):
+        if line.startswith("#"):
+            scope = _HEADINGS.get(line.strip("# \n"))
         match = _ROW.match(line.rstrip("\n"))
-        if match is not None:
-            lines[number] = f"{known[match[1]].row}\n"
+        if match is None:
+            lines.append(line)
+            if scope is not None and line.startswith("|---"):
+                rows = (each.row for each in known.values() if each.subject == scope)
+                lines += [f"{row}\n" for row in rows]
+        elif known[match[1]].subject not in _HEADINGS.values():
+            lines.append(f"{known[match[1]].row}\n")
     return "".join(lines)
 
 
-def main() -> int:
+def main() -> None:
     """Renew the page."""
-    text = PAGE.read_text()
-    PAGE.write_text(renewed(text))
-    missing = sorted(known for known in explanations() if f"| `{known}` |" not in text)
-    for rule in missing:
-        print(f"{rule} has no row: add `| `{rule}` |` where it belongs, and call this again")
-    return 1 if missing else 0
+    PAGE.write_text(renewed(PAGE.read_text()))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

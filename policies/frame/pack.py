@@ -5,7 +5,7 @@ objects fit together runs at the end, over what the engine showed resource by re
 provider that is not configured yet, the stack's own view of their inputs is empty.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from pulumi_policy import (
@@ -21,20 +21,12 @@ from pulumi_policy import (
     StackValidationPolicy,
 )
 
-from policies.core.context import Context
 from policies.core.nodes import Node
 from policies.core.rule import Rule
 from policies.core.unknowns import plain
 from policies.frame import agreements
-from policies.frame.evaluate import look_at, stack_rule_findings
-from policies.frame.registry import (
-    AWS_RULES,
-    AWS_STACK_RULES,
-    OBJECT_RULES,
-    PLAN_RULES,
-    STACK_RULES,
-    ObjectRule,
-)
+from policies.frame.evaluate import aws_placed, placed
+from policies.frame.registry import Registered, Scope, registered
 from policies.frame.resources import is_kubernetes, manifests_of
 from policies.frame.session import Session
 from policies.views.aws.resource import AwsPlaced, AwsResource, AwsStack, aws_resource, is_aws
@@ -57,54 +49,25 @@ _EXCEPTION_SCHEMA: Final[dict[str, Any]] = {
 }
 _TEXTS: Final[dict[str, Any]] = {"type": "array", "items": {"type": "string"}}
 _OWN_CONFIG: Final[Mapping[str, dict[str, Any]]] = {
-    "k8s-data-be-protected": {"acceptDataLoss": _TEXTS},
-    "aws-data-be-protected": {"acceptDataLoss": _TEXTS},
-    "k8s-monitor-carry-selected-labels": {
-        "monitorLabels": {"type": "object", "additionalProperties": {"type": "string"}}
-    },
-    **{
-        rule: {"nodeNamespaces": _TEXTS}
-        for rule in (
-            "k8s-pod-stay-off-host",
-            "k8s-pod-meet-restricted",
-            "k8s-namespace-enforce-restricted",
-            "k8s-pod-keep-off-gpu-nodes",
-            "k8s-container-take-no-hidden-gpu",
-        )
-    },
+    "acceptDataLoss": _TEXTS,
+    "monitorLabels": {"type": "object", "additionalProperties": {"type": "string"}},
+    "nodeNamespaces": _TEXTS,
 }
+"""What a rule may be configured with (`Rule.configuration`) beside its exceptions."""
 
 
 def policies(session: Session) -> list[Policy]:
     """Return every policy; the advisory ones stand last, since they tell what the others noted."""
     return [
         _exceptions_hold(session),
-        *(_object_policy(listed, session) for listed in OBJECT_RULES),
-        *(_plan_policy(rule, session) for rule in PLAN_RULES),
-        *(_aws_policy(rule, session) for rule in AWS_RULES),
+        *_resource_policies(Scope.OBJECT, _manifests, session),
+        *_resource_policies(Scope.PLAN, _plans, session),
+        *_resource_policies(Scope.AWS, _aws_resources, session),
         _resource_notes(session),
-        *(_stack_policy(rule, session) for rule in STACK_RULES),
-        *(_aws_stack_policy(rule, session) for rule in AWS_STACK_RULES),
+        *_stack_policies(Scope.STACK, _placed, session),
+        *_stack_policies(Scope.AWS_STACK, _aws_placed, session),
         _stack_notes(session),
     ]
-
-
-def _seen(args: ResourceValidationArgs, rule: str, session: Session) -> tuple[Manifest, ...]:
-    if not is_kubernetes(args.resource_type):
-        return ()
-
-    def read() -> tuple[Manifest, ...]:
-        return tuple(
-            manifests_of(
-                resource_type=args.resource_type,
-                name=args.name,
-                urn=args.urn,
-                props=args.props,
-                opts=args.opts,
-            )
-        )
-
-    return session.manifests.read(args.urn, rule, read)
 
 
 def _described(rule: Rule[Any]) -> dict[str, Any]:
@@ -122,68 +85,98 @@ def _described(rule: Rule[Any]) -> dict[str, Any]:
         "tags": list(rule.tags),
         "framework": framework,
         "config_schema": PolicyConfigSchema(
-            properties={"exceptions": _EXCEPTION_SCHEMA, **_OWN_CONFIG.get(rule.id, {})}
+            properties={
+                "exceptions": _EXCEPTION_SCHEMA,
+                **{key: _OWN_CONFIG[key] for key in rule.configuration},
+            }
         ),
     }
 
 
-def _object_policy(listed: ObjectRule, session: Session) -> Policy:
-    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
-        agreed = session.agreed(listed.rule.id, args.get_config())
-        context = agreements.context_of(agreed, session.today)
-        for manifest in _seen(args, listed.rule.id, session):
-            session.report(args.urn, look_at(listed, manifest, context), agreed, report)
-
-    return ResourceValidationPolicy(validate=validate, **_described(listed.rule))
+_OfResource = Callable[[ResourceValidationArgs, str, Session], Iterable[object]]
+_OfStack = Callable[[StackValidationArgs, Session], Iterable[object]]
 
 
-def _plan_policy(rule: Rule[PlanView], session: Session) -> Policy:
-    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
-        if args.resource_type != PLAN_TYPE:
-            return
-        agreed = session.agreed(rule.id, args.get_config())
-        context = agreements.context_of(agreed, session.today)
-        found = rule(PlanView(Node(plain(args.props))), context)
-        session.report(args.urn, found, agreed, report)
+def _resource_policies(scope: Scope, subjects: _OfResource, session: Session) -> list[Policy]:
+    """Return a scope's rules, each run over what the engine shows resource by resource."""
 
-    return ResourceValidationPolicy(validate=validate, **_described(rule))
+    def policy(each: Registered) -> Policy:
+        def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+            agreed = session.agreed(each.rule.id, args.get_config())
+            context = agreements.context_of(agreed, session.today)
+            for subject in subjects(args, each.rule.id, session):
+                session.report(args.urn, each.look(subject, context), agreed, report)
+
+        return ResourceValidationPolicy(validate=validate, **_described(each.rule))
+
+    return [policy(each) for each in registered(scope)]
 
 
-def _aws_policy(rule: Rule[AwsResource], session: Session) -> Policy:
-    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
-        if not is_aws(args.resource_type):
-            return
-        agreed = session.agreed(rule.id, args.get_config())
-        context = agreements.context_of(agreed, session.today)
+def _stack_policies(scope: Scope, subjects: _OfStack, session: Session) -> list[Policy]:
+    """Return a scope's rules, each run at the end over everything that was shown."""
 
-        def read() -> AwsResource:
-            return aws_resource(
+    def policy(each: Registered) -> Policy:
+        def validate(args: StackValidationArgs, report: ReportViolation) -> None:
+            agreed = session.agreed(each.rule.id, args.get_config())
+            context = agreements.context_of(agreed, session.today)
+            found = [
+                finding
+                for subject in subjects(args, session)
+                for finding in each.look(subject, context)
+            ]
+            session.report(_STACK_TYPE, found, agreed, report)
+
+        return StackValidationPolicy(validate=validate, **_described(each.rule))
+
+    return [policy(each) for each in registered(scope)]
+
+
+def _manifests(args: ResourceValidationArgs, rule: str, session: Session) -> tuple[Manifest, ...]:
+    if not is_kubernetes(args.resource_type):
+        return ()
+
+    def read() -> tuple[Manifest, ...]:
+        return tuple(
+            manifests_of(
                 resource_type=args.resource_type,
                 name=args.name,
                 urn=args.urn,
                 props=args.props,
                 opts=args.opts,
             )
+        )
 
-        resource = session.aws.read(args.urn, rule.id, read)
-        session.report(args.urn, rule(resource, context), agreed, report)
-
-    return ResourceValidationPolicy(validate=validate, **_described(rule))
+    return session.manifests.read(args.urn, rule, read)
 
 
-def _aws_stack_policy(rule: Rule[AwsPlaced], session: Session) -> Policy:
-    def validate(args: StackValidationArgs, report: ReportViolation) -> None:
-        agreed = session.agreed(rule.id, args.get_config())
-        context = agreements.context_of(agreed, session.today)
-        stack = _aws_shown(args, session)
-        found = [
-            finding
-            for each in stack.resources
-            for finding in rule(AwsPlaced(resource=each, stack=stack), context)
-        ]
-        session.report(_STACK_TYPE, found, agreed, report)
+def _plans(args: ResourceValidationArgs, rule: str, session: Session) -> Iterable[PlanView]:
+    return (PlanView(Node(plain(args.props))),) if args.resource_type == PLAN_TYPE else ()
 
-    return StackValidationPolicy(validate=validate, **_described(rule))
+
+def _aws_resources(
+    args: ResourceValidationArgs, rule: str, session: Session
+) -> Iterable[AwsResource]:
+    if not is_aws(args.resource_type):
+        return ()
+
+    def read() -> AwsResource:
+        return aws_resource(
+            resource_type=args.resource_type,
+            name=args.name,
+            urn=args.urn,
+            props=args.props,
+            opts=args.opts,
+        )
+
+    return (session.aws.read(args.urn, rule, read),)
+
+
+def _placed(args: StackValidationArgs, session: Session) -> Iterable[Placed]:
+    return placed(Stack(manifests=tuple(_all_shown(args, session))))
+
+
+def _aws_placed(args: StackValidationArgs, session: Session) -> Iterable[AwsPlaced]:
+    return aws_placed(_aws_shown(args, session))
 
 
 def _aws_shown(args: StackValidationArgs, session: Session) -> AwsStack:
@@ -208,17 +201,6 @@ def _aws_shown(args: StackValidationArgs, session: Session) -> AwsStack:
         },
         releases=tuple(each for each in _all_shown(args, session) if is_release(each)),
     )
-
-
-def _stack_policy(rule: Rule[Placed], session: Session) -> Policy:
-    def validate(args: StackValidationArgs, report: ReportViolation) -> None:
-        agreed = session.agreed(rule.id, args.get_config())
-        context: Context = agreements.context_of(agreed, session.today)
-        stack = Stack(manifests=tuple(_all_shown(args, session)))
-        found = stack_rule_findings(rule, stack, context)
-        session.report(_STACK_TYPE, found, agreed, report)
-
-    return StackValidationPolicy(validate=validate, **_described(rule))
 
 
 def _all_shown(args: StackValidationArgs, session: Session) -> list[Manifest]:

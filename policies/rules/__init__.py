@@ -1,1 +1,1 @@
-"""The rules, one file per topic; `policies/frame/registry.py` lists them."""
+"""The rules, one file per topic; what stands here is registered (`policies/frame/registry.py`)."""

@@ -29,6 +29,7 @@ _BLOCKS: Final = (
     "that one change",
     weight=Weight.CRITICAL,
     tags=("aws", "storage", "immutable"),
+    configuration=("acceptDataLoss",),
 )
 def be_protected(resource: AwsResource, context: Context) -> Iterator[Breach]:
     """Policies see no old state, so the engine's own protection must be on."""

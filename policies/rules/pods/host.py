@@ -28,6 +28,8 @@ _STANDARD: Final = "Pod Security Standards"
     tags=("host",),
     framework=(_STANDARD, "baseline"),
     fragments=True,
+    house=True,
+    configuration=("nodeNamespaces",),
 )
 def stay_off_host(pod: Pod, context: Context) -> Iterator[Breach]:
     """Privileged containers, the host's namespaces, paths and ports, capabilities."""
@@ -62,6 +64,8 @@ def _container_on_host(container: Container) -> Iterator[Breach]:
     "and capabilities.drop: [ALL] on every container",
     tags=("pod-security",),
     framework=(_STANDARD, "restricted"),
+    house=True,
+    configuration=("nodeNamespaces",),
 )
 def meet_restricted(pod: Pod, context: Context) -> Iterator[Breach]:
     """An error in this project's namespaces; elsewhere a warning for what runs engines."""
@@ -107,6 +111,7 @@ def _effective(own: Node, pod: Node, key: str) -> Node:
     tags=("pod-security",),
     framework=(_STANDARD, "restricted"),
     house=True,
+    configuration=("nodeNamespaces",),
 )
 def enforce_restricted(manifest: Manifest, context: Context) -> Iterator[Breach]:
     """Except the one namespace for what needs the host."""

@@ -22,6 +22,7 @@ _FLOATING: Final = frozenset(
     tags=("images",),
     framework=("CIS Kubernetes Benchmark", "5.5"),
     fragments=True,
+    house=True,
 )
 def pin_image(container: Container, context: Context) -> Iterator[Breach]:
     """Flags, metrics and memory of an engine depend on its release; a floating tag has none."""

@@ -77,6 +77,7 @@ def _on_daemon_duty(pod: Pod, context: Context) -> bool:
     remedy='add a nodeSelector such as {"triplane.dev/pool": "<pool>", "nvidia.com/gpu.present": '
     '"true"}',
     tags=("isolation", "gpu"),
+    house=True,
 )
 def select_gpu_nodes(pod: Pod, context: Context) -> Iterator[Breach]:
     """Without a selector a pod lands on any card that is free, whatever its memory."""
@@ -95,6 +96,7 @@ def select_gpu_nodes(pod: Pod, context: Context) -> Iterator[Breach]:
     "Every pod that takes NVIDIA GPUs tolerates the taint of GPU nodes.",
     remedy="add the toleration {key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}",
     tags=("isolation", "gpu"),
+    house=True,
 )
 def tolerate_gpu_taint(pod: Pod, context: Context) -> Iterator[Breach]:
     """The pod would stay Pending for ever."""
@@ -122,6 +124,8 @@ def _tolerates(toleration: Node) -> bool:
     "Nothing that takes no accelerator may run on GPU nodes.",
     remedy="remove the toleration and the selector, or ask for the accelerator in limits",
     tags=("isolation", "gpu"),
+    house=True,
+    configuration=("nodeNamespaces",),
 )
 def keep_off_gpu_nodes(pod: Pod, context: Context) -> Iterator[Breach]:
     """A pod without GPUs takes the CPU and memory that an engine was sized for."""
@@ -151,6 +155,8 @@ def _texts(node: Node) -> list[str]:
     weight=Weight.CRITICAL,
     tags=("isolation", "gpu"),
     fragments=True,
+    house=True,
+    configuration=("nodeNamespaces",),
 )
 def take_no_hidden_gpu(pod: Pod, context: Context) -> Iterator[Breach]:
     """The variable gives a container every GPU of its node behind the scheduler's back."""

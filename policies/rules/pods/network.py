@@ -22,6 +22,7 @@ def _runs_engines(manifest: Manifest) -> bool:
     "one that allows the gateway",
     tags=("network",),
     framework=("CIS Kubernetes Benchmark", "5.3.2"),
+    house=True,
 )
 def deny_ingress(placed: Placed, context: Context) -> Iterator[Breach]:
     """An engine serves whoever reaches its port, without any key."""
@@ -50,6 +51,7 @@ def _denies(policy: Manifest) -> bool:
     "No namespace adds sidecars to the engines in it.",
     remedy="remove the label or annotation from the namespace",
     tags=("qos", "mesh"),
+    house=True,
 )
 def inject_no_engine(placed: Placed, context: Context) -> Iterator[Breach]:
     """QOS-01, for namespaces that are not this project's."""

@@ -108,6 +108,7 @@ def allow_startup(container: Container, context: Context) -> Iterator[Breach]:
     "No engine delays its liveness probe by a fixed time.",
     remedy="remove initialDelaySeconds; the startupProbe holds liveness back for as long as needed",
     tags=("probes",),
+    house=True,
 )
 def delay_no_liveness(container: Container, context: Context) -> Iterator[Breach]:
     """VLLM-11: a fixed delay is too short for big weights and too long for small ones."""
@@ -129,6 +130,7 @@ def delay_no_liveness(container: Container, context: Context) -> Iterator[Breach
     remedy=f"set timeoutSeconds to at least {_ANSWER_SEC}, and for liveness periodSeconds x "
     f"failureThreshold to at least {_SILENCE_SEC}",
     tags=("probes",),
+    house=True,
 )
 def bear_slow_answers(container: Container, context: Context) -> Iterator[Breach]:
     """FB-04: a saturated or compiling engine misses checks without being dead."""

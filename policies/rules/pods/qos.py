@@ -24,6 +24,7 @@ _SCRATCH: Final = "ephemeral-storage"
     "same requests, so that the pod's class is Guaranteed",
     weight=Weight.CRITICAL,
     tags=("qos",),
+    house=True,
 )
 def be_guaranteed(container: Container, context: Context) -> Iterator[Breach]:
     """QOS-01, KSV-04: limits without requests are fine, the API server copies them."""
@@ -55,6 +56,7 @@ def be_guaranteed(container: Container, context: Context) -> Iterator[Breach]:
     remedy="remove spec.resources, or give cpu and memory in it equal requests and limits",
     weight=Weight.CRITICAL,
     tags=("qos",),
+    house=True,
 )
 def keep_class(pod: Pod, context: Context) -> Iterator[Breach]:
     """Where a pod has resources of its own, they decide the class, not its containers'."""
@@ -92,6 +94,7 @@ def count_whole_gpus(container: Container, context: Context) -> Iterator[Breach]
     "Every container of an engine's pod has its ephemeral storage bounded.",
     remedy="set ephemeral-storage in limits and requests, and sizeLimit on every emptyDir",
     tags=("qos",),
+    house=True,
 )
 def bound_storage(pod: Pod, context: Context) -> Iterator[Breach]:
     """A cache without bounds fills the node, and the kubelet evicts whoever is biggest."""
@@ -163,6 +166,7 @@ def injections(marks: dict[str, str]) -> Iterator[str]:
     weight=Weight.CRITICAL,
     tags=("qos", "mesh"),
     fragments=True,
+    house=True,
 )
 def refuse_injection(pod: Pod, context: Context) -> Iterator[Breach]:
     """QOS-01: the sidecar appears after every check of the manifest, and makes it Burstable."""
@@ -189,6 +193,7 @@ def _istio_is_bounded(annotations: dict[str, str]) -> bool:
     weight=Weight.CRITICAL,
     tags=("qos", "mesh"),
     fragments=True,
+    house=True,
 )
 def namespace_refuses_injection(manifest: Manifest, context: Context) -> Iterator[Breach]:
     """One label on the namespace reaches every pod in it."""

@@ -64,6 +64,7 @@ def _is_parallel(manifest: Manifest) -> bool:
     "Every engine's StatefulSet starts its replicas together and replaces them itself.",
     remedy="set podManagementPolicy: Parallel and updateStrategy.type: RollingUpdate",
     tags=("rollout",),
+    house=True,
 )
 def start_together(manifest: Manifest, context: Context) -> Iterator[Breach]:
     """PULK-03: one after another, each loads for minutes; OnDelete never finishes."""

@@ -69,6 +69,7 @@ def _is_engine(pod: Pod) -> bool:
     "Every engine's pod has service links switched off.",
     remedy="set enableServiceLinks: false in the pod's spec",
     tags=("names",),
+    house=True,
 )
 def switch_off_service_links(pod: Pod, context: Context) -> Iterator[Breach]:
     """VLLM-13: whatever Services exist beside it, the environment stays what is written here."""

@@ -43,6 +43,7 @@ def _maximum(manifest: Manifest) -> int:
     "currentReplicasIfHigher",
     weight=Weight.CRITICAL,
     tags=("autoscaling",),
+    house=True,
 )
 def hold_on_missing_data(manifest: Manifest, context: Context) -> Iterator[Breach]:
     """KEDA-03: an empty answer counts as zero unless told otherwise, and Prometheus restarts."""
@@ -137,6 +138,7 @@ def match_metric_type(manifest: Manifest, context: Context) -> Iterator[Breach]:
     "of minutes and one pod at a time)",
     weight=Weight.MEDIUM,
     tags=("autoscaling",),
+    house=True,
 )
 def pace_scale_down(manifest: Manifest, context: Context) -> Iterator[Breach]:
     """KEDA-05: between N and 1 only the HPA's behavior counts, never the cool-down."""

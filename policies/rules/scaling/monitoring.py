@@ -25,6 +25,8 @@ _OPERATOR_CHART: Final = "kube-prometheus-stack"
     remedy="add the label, for kube-prometheus-stack release: <name of the Helm release>",
     weight=Weight.CRITICAL,
     tags=("metrics", "names"),
+    house=True,
+    configuration=("monitorLabels",),
 )
 def carry_selected_labels(placed: Placed, context: Context) -> Iterator[Breach]:
     """PROM-01: what is not selected is ignored without a word."""

@@ -62,6 +62,7 @@ def _known_target(manifest: Manifest) -> _Target | None:
     remedy="remove spec.replicas from the workload; the autoscaler owns it",
     weight=Weight.CRITICAL,
     tags=("autoscaling",),
+    house=True,
 )
 def leave_replicas(placed: Placed, context: Context) -> Iterator[Breach]:
     """PULK-01, ARGO-03: applying the count ends loaded replicas, or fails on a field conflict."""

@@ -19,6 +19,7 @@ _CHANGING_LABELS: Final = ("helm.sh/chart", "app.kubernetes.io/version", "chart"
     "No volume claim template carries what changes with a release.",
     remedy="keep only labels that never change in volumeClaimTemplates[].metadata",
     tags=("storage", "immutable"),
+    house=True,
 )
 def keep_templates(manifest: Manifest, context: Context) -> Iterator[Breach]:
     """ARGO-01: the templates are immutable, so a chart's next version replaces the set."""
@@ -110,6 +111,7 @@ def _scaled(stack: Stack) -> set[tuple[str | None, str | None]]:
     'in the settings ("accept_data_loss": ["Kind/namespace/name"]) for that one change',
     weight=Weight.CRITICAL,
     tags=("storage", "immutable"),
+    configuration=("acceptDataLoss",),
 )
 def be_protected(manifest: Manifest, context: Context) -> Iterator[Breach]:
     """PULK-02, MINIO-01: policies see no old state, so the engine's own protection must be on.

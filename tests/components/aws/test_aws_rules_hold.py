@@ -8,7 +8,7 @@ from policies.core.context import Context
 from policies.core.nodes import Node
 from policies.core.unknowns import plain
 from policies.frame.evaluate import aws_findings
-from policies.frame.registry import AWS_STACK_RULES
+from policies.frame.registry import Scope, registered
 from policies.rules.aws import pools
 from policies.views.aws.resource import AwsResource, kind_of
 from tests.helpers.plans.aws_graph import Graph, build
@@ -37,7 +37,11 @@ def test_a_region_on_aws_breaks_no_rule() -> None:
     Rules that follow links between resources which have no plain name are left to the engine tests:
     mocks keep no links.
     """
-    linked = {rule.id for rule in AWS_STACK_RULES if rule.check.__module__ == pools.__name__}
+    linked = {
+        each.rule.id
+        for each in registered(Scope.AWS_STACK)
+        if each.rule.check.__module__ == pools.__name__
+    }
     assert linked
     found = aws_findings(resources(build()), Context(pulumi=True, regions=("virginia",)))
     assert [str(each) for each in found if each.rule not in linked] == []

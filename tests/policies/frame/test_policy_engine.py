@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policies.frame.registry import OBJECT_RULES, PLAN_RULES, STACK_RULES
+from policies.frame.registry import Scope, registered
 from sandbox.toolchain import Toolchain, ensure
 from tests.helpers.policies import compliant_stack as lab
 from tests.helpers.policies.compliant_stack import CONTAINER, NAMESPACE, POD, Json
@@ -19,7 +19,7 @@ from tests.policies.rules.test_policy_rules import BROKEN, ELSEWHERE
 
 pytestmark = pytest.mark.engine
 
-STACK_IDS = {rule.id for rule in STACK_RULES}
+STACK_IDS = {each.rule.id for each in registered(Scope.STACK)}
 ADVICE_OF_THE_SDK = "can't run policy"
 LABELS = {"observability": {"monitor_labels": {"release": "monitoring"}}}
 SHOWN_AT = {
@@ -213,9 +213,9 @@ def test_one_broken_field_of_each_rule_is_refused_by_the_engine(refused: Preview
         if (label and (rule, label) not in mandatory) or rule not in rules
     }
     assert not missing, f"{sorted(missing)}\n{refused.text[:20000]}"
-    known = {each.rule.id for each in OBJECT_RULES} | STACK_IDS
+    known = {each.rule.id for each in registered(Scope.OBJECT)} | STACK_IDS
     assert {rule for rule, _ in wanted} == known - INSIDE
-    assert {rule.id for rule in PLAN_RULES} - {PLAN_OF_STORAGE} <= rules
+    assert {each.rule.id for each in registered(Scope.PLAN)} - {PLAN_OF_STORAGE} <= rules
 
 
 def test_unknown_values_are_refused_field_by_field(refused: Preview) -> None:

@@ -1,8 +1,11 @@
 """The pack as the engine sees it: complete, mandatory, documented."""
 
 import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,16 +20,13 @@ from pulumi_policy import (
 )
 from pulumi_policy import policy as sdk
 
+from policies.core.context import Context
+from policies.core.finding import Breach
 from policies.core.rule import Rule
+from policies.core.rule import rule as rule_of
+from policies.frame import registry
 from policies.frame.explain import renewed
 from policies.frame.pack import policies
-from policies.frame.registry import (
-    AWS_RULES,
-    AWS_STACK_RULES,
-    OBJECT_RULES,
-    PLAN_RULES,
-    STACK_RULES,
-)
 from policies.frame.sdk import watch_configuration
 from policies.frame.session import Session
 from tests.helpers.policies import compliant_stack as lab
@@ -34,13 +34,47 @@ from tests.helpers.policies import compliant_stack as lab
 pytestmark = pytest.mark.pure
 
 ROOT = Path(__file__).resolve().parents[3]
-RULES: list[Rule[Any]] = [
-    *(listed.rule for listed in OBJECT_RULES),
-    *STACK_RULES,
-    *PLAN_RULES,
-    *AWS_RULES,
-    *AWS_STACK_RULES,
-]
+RULES: list[Rule[Any]] = [each.rule for each in registry.RULES]
+
+
+@dataclass(frozen=True)
+class Labeled:
+    """A subject that no scope shows."""
+
+    label: str
+
+
+def test_every_decorated_function_of_a_rules_file_is_registered() -> None:
+    """A rule that nobody runs proves nothing; nothing but its file says that it exists."""
+    folder = ROOT / "policies" / "rules"
+    files = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path.read_text().count("\n@rule(\n")
+        for path in folder.rglob("*.py")
+    }
+    made = Counter(rule.check.__module__ for rule in RULES)
+    assert made.total() > 100
+    assert made == Counter({module: count for module, count in files.items() if count})
+
+
+def test_rules_stand_in_the_order_of_their_files() -> None:
+    """What a preview says of the same stack is the same text every time."""
+    modules = list(dict.fromkeys(rule.check.__module__ for rule in RULES))
+    assert modules == sorted(modules)
+
+
+def test_a_rule_whose_subject_nothing_shows_is_refused_at_once() -> None:
+    """It would be registered and never run."""
+
+    @rule_of("k8s-text-be-short", "Every text is short.", remedy="shorten it")
+    def be_short(text: Labeled, context: Context) -> Iterator[Breach]:
+        yield Breach("", "it is long")
+
+    module = ModuleType(__name__)
+    vars(module)["be_short"] = be_short
+    with pytest.raises(
+        TypeError, match=r"k8s-text-be-short.*Labeled.*must be one of Manifest, Pod"
+    ):
+        list(registry.rules_of(module))
 
 
 def test_ids_are_unique_and_follow_one_grammar() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from policies.core.finding import Severity
-from policies.frame.registry import OBJECT_RULES, STACK_RULES
+from policies.frame.registry import Scope, registered
 from tests.helpers.policies import compliant_stack as lab
 from tests.helpers.policies.compliant_stack import ABSENT, CONTAINER, POD
 
@@ -302,7 +302,7 @@ ELSEWHERE = {
 
 def test_every_rule_has_a_broken_fixture() -> None:
     """A rule that nothing breaks may never have worked."""
-    known = {listed.rule.id for listed in OBJECT_RULES} | {rule.id for rule in STACK_RULES}
+    known = {each.rule.id for scope in (Scope.OBJECT, Scope.STACK) for each in registered(scope)}
     elsewhere = {each for ids in ELSEWHERE.values() for each in ids}
     assert {row[0] for row in BROKEN} | elsewhere == known
 

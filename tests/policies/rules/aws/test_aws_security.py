@@ -25,7 +25,7 @@ from policies.core.nodes import Node
 from policies.core.unknowns import SENTINELS, Unknown
 from policies.frame.evaluate import aws_findings
 from policies.frame.pack import policies
-from policies.frame.registry import AWS_RULES, AWS_STACK_RULES
+from policies.frame.registry import Scope, registered
 from policies.frame.session import Session
 from policies.rules.aws import data, iam, machines, network, trust
 from policies.views.aws.iam import is_wide
@@ -227,7 +227,7 @@ def test_a_broken_field_is_refused(rule: str, path: str, value: Any, label: str)
 def test_every_rule_has_a_broken_field() -> None:
     """A rule that nothing breaks could be empty."""
     broken = {rule for rule, *_ in BROKEN} | {"aws-data-be-protected"}
-    rules = [*AWS_RULES, *AWS_STACK_RULES]
+    rules = [each.rule for scope in (Scope.AWS, Scope.AWS_STACK) for each in registered(scope)]
     here = {topic.__name__ for topic in (iam, trust, network, machines, data)}
     assert {rule.id for rule in rules if rule.check.__module__ in here} == broken
 
