@@ -127,9 +127,7 @@ def rules_of(module: ModuleType) -> Iterator[Registered]:
         subject = next(iter(inspect.get_annotations(rule.check).values()), None)
         if subject not in _SUBJECTS:
             known = ", ".join(each.__name__ for each in _SUBJECTS)
-            raise TypeError(
-                f"{rule.id} takes {subject!r}: a rule's subject must be one of {known}"
-            )
+            raise TypeError(f"{rule.id} takes {subject!r}: a rule's subject must be one of {known}")
         scope, over = _SUBJECTS[subject]
         yield Registered(rule=rule, scope=scope, over=over)
 
