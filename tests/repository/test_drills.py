@@ -1,0 +1,86 @@
+"""The recipes of CONTRIBUTING, followed to the letter on a copy of the tree.
+
+What a recipe says and what a drill does is one text: the recipe's blocks. A step that is left out
+fails a test by its name, so that whoever forgets one is told so.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.repository.recipes import ROOT, Clone, actions
+
+pytestmark = pytest.mark.process
+
+
+def golden_of_the_same_shape() -> Mapping[str, str]:
+    """Return what the engine answers of a fine-tune: what it answers of the model it was made from.
+
+    Only the configuration goes into its answers, and both have the same.
+    """
+    text = (ROOT / "catalog/goldens/0.33.0/qwen3-06b.json").read_text()
+    renamed = text.replace('"model":"qwen3-06b"', '"model":"qwen3-06b-support"', 1)
+    assert json.loads(renamed)["model"] == "qwen3-06b-support"
+    return {"catalog/goldens/0.33.0/qwen3-06b-support.json": renamed}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drill:
+    """A recipe: after each step the tests that say what is still to do, and those to pass at last.
+
+    `answers` are the files that a command marked `ask` writes.
+    """
+
+    title: str
+    missing: Mapping[int, Mapping[str, str]]
+    passes: tuple[str, ...]
+    answers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+RULES = "tests/policies/rules/test_policy_rules.py"
+PACK = "tests/policies/frame/test_policy_pack.py"
+GOLDENS = "tests/goldens/test_goldens_hold.py"
+SHAPES = "tests/models/memory/test_memory_golden_read.py"
+DRILLS = (
+    Drill(
+        title="Add a policy",
+        missing={
+            1: {
+                "test_every_rule_has_a_broken_fixture": RULES,
+                "test_the_documentation_has_each_rule_once_in_the_rules_own_words": PACK,
+            },
+            2: {"test_the_documentation_has_each_rule_once_in_the_rules_own_words": PACK},
+        },
+        passes=(RULES, PACK, "tests/policies/frame/test_policy_compliant.py"),
+    ),
+    Drill(
+        title="Add a model",
+        missing={1: {"test_there_are_goldens_of_every_model_of_the_release": GOLDENS}},
+        passes=(GOLDENS, "tests/catalog/test_catalog_loads.py"),
+        answers=golden_of_the_same_shape(),
+    ),
+)
+
+
+@pytest.mark.parametrize("drill", DRILLS, ids=lambda drill: drill.title)
+def test_a_recipe_followed_to_the_letter_passes(drill: Drill, tmp_path: Path) -> None:
+    clone = Clone(tmp_path)
+    for step, of_step in groupby(actions(drill.title), lambda action: action.step):
+        for action in of_step:
+            clone.do(action, drill.answers)
+        missing = drill.missing.get(step, {})
+        tests = [f"{module}::{name}" for name, module in missing.items()]
+        assert not tests or clone.failing(*tests) == set(missing), f"after step {step}"
+    assert clone.failing(*drill.passes) == set()
+    assert clone.lint() == ""
+
+
+@pytest.mark.parametrize("drill", DRILLS, ids=lambda drill: drill.title)
+def test_a_recipe_has_blocks_to_follow(drill: Drill) -> None:
+    """A heading that was renamed would leave a drill that does nothing."""
+    steps = {action.step for action in actions(drill.title)}
+    assert steps > set(drill.missing)
