@@ -49,7 +49,7 @@ def outlive_answers(placed: Placed, context: Context) -> Iterator[Breach]:
     ai = route.is_kind("AIGatewayRoute")
     if not ai and not (route.is_kind("HTTPRoute") and _leads_to_model(placed)):
         return
-    lifted = any(_policy_lifts(each) for each in _policies_on(placed))
+    lifted = any(_policy_lifts(each) for each in policies_on(placed))
     for each in route.spec["rules"].items():
         timeouts = each["timeouts"]
         limits = [seconds(timeouts[key]) for key in ("request", "backendRequest")]
@@ -152,7 +152,7 @@ def targets(policy: Manifest) -> set[Named]:
     }
 
 
-def _policies_on(placed: Placed) -> Iterator[Manifest]:
+def policies_on(placed: Placed) -> Iterator[Manifest]:
     """Yield the BackendTrafficPolicies on a route or on its Gateway."""
     points = _points(placed.manifest)
     for policy in placed.stack.of_kind("BackendTrafficPolicy"):

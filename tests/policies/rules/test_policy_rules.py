@@ -258,6 +258,12 @@ def test_a_broken_field_is_refused_by_name(rule: str, path: str, value: Any, lab
 
 
 ELSEWHERE = {
+    "test_gateway_failover.py": {
+        "k8s-backendtrafficpolicy-check-what-answers",
+        "k8s-backendtrafficpolicy-keep-gateways",
+        "k8s-route-say-shares",
+        "k8s-route-take-over-when-checked",
+    },
     "test_policy_slips_*.py": {
         "k8s-object-be-readable",
         "k8s-component-show-objects",
