@@ -8,13 +8,13 @@ production profile resolves to.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from pydantic import JsonValue
 
 from models.architecture import Architecture, architecture
 from models.core.base import GIB
-from models.engine.arguments import EngineArguments
+from models.engine.arguments import EngineArguments, passed
 from models.engine.profiles import EngineOverrides, Environment, Parallelism
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import Catalog, CatalogModel
@@ -149,18 +149,9 @@ def _case(
     )
 
 
-_ASKED: Final = (
-    *("max_model_len", "max_num_seqs", "gpu_memory_utilization", "kv_cache_dtype", "dtype"),
-    *("tensor_parallel_size", "max_num_batched_tokens", "quantization", "enable_prefix_caching"),
-    *("block_size", "attention_backend"),
-)
-"""What goldens ask for, in their order; the oracle's process has one rank of one stage."""
-
-
 def _given(arguments: EngineArguments) -> dict[str, JsonValue]:
     """Return the engine's own names and values of what we pass on its command line."""
-    held = {"dtype": "auto", **arguments.model_dump(exclude_none=True)}
-    return {name: held[name] for name in _ASKED if name in held}
+    return {"dtype": "auto", **cast("dict[str, JsonValue]", passed(arguments))}
 
 
 def _asks(built: Architecture, length: int) -> tuple[tuple[int, int], ...]:

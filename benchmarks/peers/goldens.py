@@ -11,8 +11,9 @@ from benchmarks.shared.memory_cases import DATA
 from catalog.loader import load
 from models.architecture import architecture, with_quantization
 from models.core.base import GIB
+from models.engine.arguments import EngineArguments
 from models.facts.catalog import Catalog
-from models.memory import BudgetRequest, Card, EngineArguments, behavior_of
+from models.memory import BudgetRequest, Card, behavior_of
 
 
 def from_goldens() -> list[Asked]:

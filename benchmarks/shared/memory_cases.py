@@ -20,8 +20,9 @@ from models.cases.cards import CardNames
 from models.cases.cases import Case as Question
 from models.cases.cases import arguments_of_case
 from models.cases.cases import case_of as question_of
+from models.engine.arguments import EngineArguments
 from models.facts.catalog import Catalog
-from models.memory import BudgetRequest, EngineArguments
+from models.memory import BudgetRequest
 
 ROOT: Final = Path(__file__).parents[2]
 DATA: Final = ROOT.parent / "shared" / "data"

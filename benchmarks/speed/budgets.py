@@ -22,8 +22,9 @@ from pydantic import JsonValue
 from benchmarks.shared.memory_cases import ROOT
 from catalog.loader import load
 from models.architecture import architecture
+from models.engine.arguments import EngineArguments
 from models.facts.catalog import Catalog
-from models.memory import BudgetRequest, Card, EngineArguments, behavior_of_contract, budget
+from models.memory import BudgetRequest, Card, behavior_of_contract, budget
 
 NUMBER: Final = 1000
 

@@ -16,8 +16,9 @@ from models.cases.calibration import budget_with
 from models.cases.cases import Case
 from models.cases.profiles import MemoryProfile
 from models.core.base import GIB
+from models.engine.arguments import EngineArguments
 from models.engine.startup_log import Measured
-from models.memory import Budget, BudgetRequest, EngineArguments, Verdict
+from models.memory import Budget, BudgetRequest, Verdict
 from models.memory.calculator import CalculatorInput, CalculatorResult, old_calculator
 
 _GB: Final = 1e9

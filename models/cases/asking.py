@@ -18,6 +18,7 @@ from models.cases.cards import CardNames, FoundCard
 from models.cases.cases import Case, arguments_of_case
 from models.cases.quantization import stored_as_named
 from models.core.problems import ProblemsError, shown
+from models.engine.arguments import EngineArguments
 from models.facts.catalog import Catalog, CatalogModel
 from models.facts.contract import EngineContract, MinimumCapability
 from models.facts.golden import ModelGoldens
@@ -26,7 +27,6 @@ from models.memory import (
     Behavior,
     BudgetRequest,
     Card,
-    EngineArguments,
     behavior_of,
     behavior_of_contract,
     first_release,

@@ -13,7 +13,7 @@ from typing import Final
 from models.architecture import Architecture, Quantization, SchemeKind
 from models.architecture.config.name_words import words_of
 from models.architecture.config.quantization import named_scheme
-from models.memory import EngineArguments
+from models.engine.arguments import EngineArguments
 
 _WORDS: Final[Mapping[str, str]] = {
     "nvfp4": "nvfp4",

@@ -9,7 +9,7 @@ policies' reading of a container, the command line.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, cast, get_args
@@ -23,6 +23,9 @@ from models.engine.command import Fault, FaultKind, Parser
 from models.engine.command_line import Line, Option, option_of
 from models.engine.values import READERS, count_of
 from models.facts.contract import EngineContract
+
+MOST_UTILIZATION: Final = 0.95
+"""What is left of a card is the CUDA context's and other processes'."""
 
 Count = Annotated[int, Field(gt=0, le=2**40)]
 """More than any run has; what is larger is a mistake, and may be too large for a float."""
@@ -213,35 +216,32 @@ def command_line(args: ServeArguments, contract: EngineContract) -> tuple[str, .
     Every option is `--name=value` or a bare switch, in a fixed order, so that two renders are
     equal. Call `problems_of` first: this function does not check.
     """
-    served = (
-        ("host", "0.0.0.0"),
-        ("port", contract.port),
-        ("served_model_name", args.served_model_name),
-    )
-    options = [f"{option_of(name)}={value}" for name, value in served]
-    return (args.model_path, *options, *_options(args), *args.extra_args)
+    served = {"host": "0.0.0.0", "port": contract.port, "served_model_name": args.served_model_name}
+    options = [f"{option_of(name)}={value}" for name, value in served.items()]
+    options += [_option(name, value) for name, value in passed(args).items()]
+    return (args.model_path, *options, *args.extra_args)
 
 
 _ALWAYS: Final = "tensor_parallel_size"
 """Said also where it is the engine's default, since a reader looks for it first."""
 
 
-def _options(args: EngineArguments) -> Iterator[str]:
-    """Yield the options of what departs from the engine's own choice."""
-    for name, argument in ARGUMENTS.items():
-        value: object = getattr(args, name)
-        if value == EngineArguments.model_fields[name].default and name != _ALWAYS:
-            continue
-        if argument.inside is not None:
-            yield f"{option_of(argument.inside)}={json.dumps({name: value})}"
-        elif argument.kind is not Kind.SWITCH:
-            yield (
-                f"{argument.option}={value:g}"
-                if isinstance(value, float)
-                else f"{argument.option}={value}"
-            )
-        else:
-            yield argument.option if value else f"--no-{argument.option.removeprefix('--')}"
+def passed(args: EngineArguments) -> dict[str, object]:
+    """Return the arguments that depart from the engine's own choice, in the table's order."""
+    held: dict[str, object] = {name: getattr(args, name) for name in ARGUMENTS}
+    defaults = {name: EngineArguments.model_fields[name].default for name in ARGUMENTS}
+    return {n: value for n, value in held.items() if n == _ALWAYS or value != defaults[n]}
+
+
+def _option(name: str, value: object) -> str:
+    argument = ARGUMENTS[name]
+    if argument.inside is not None:
+        return f"{option_of(argument.inside)}={json.dumps({name: value})}"
+    if isinstance(value, bool):
+        return argument.option if value else f"--no-{argument.option.removeprefix('--')}"
+    return (
+        f"{argument.option}={value:g}" if isinstance(value, float) else f"{argument.option}={value}"
+    )
 
 
 _TWICE: Final = frozenset({FaultKind.REPEATED, FaultKind.CONTRADICTORY})

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 from pydantic import Field, PositiveInt
 
 from models.core.base import Model
+from models.engine.arguments import MOST_UTILIZATION
 
 
 class Environment(StrEnum):
@@ -89,7 +90,7 @@ class EngineOverrides(Model):
     repeats one of ours, is refused.
     """
 
-    gpu_memory_utilization: Annotated[float, Field(gt=0, le=0.95)] | None = None
+    gpu_memory_utilization: Annotated[float, Field(gt=0, le=MOST_UTILIZATION)] | None = None
     max_model_len: PositiveInt | None = None
     max_num_seqs: PositiveInt | None = None
     max_num_batched_tokens: PositiveInt | None = None

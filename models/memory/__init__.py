@@ -5,7 +5,6 @@ runs are in `terms/constants.py`, everything else follows the engine's source
 (docs/memory-model.md).
 """
 
-from models.engine.arguments import EngineArguments
 from models.memory.budget import budget
 from models.memory.inputs.behavior import (
     Behavior,
@@ -27,7 +26,6 @@ __all__ = [
     "BudgetRequest",
     "CacheGroup",
     "Card",
-    "EngineArguments",
     "Remedy",
     "Source",
     "Verdict",

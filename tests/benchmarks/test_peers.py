@@ -30,7 +30,8 @@ from benchmarks.peers.tables import shown, table
 from benchmarks.shared import memory_cases
 from models.architecture import architecture
 from models.core.base import GIB
-from models.memory import BudgetRequest, Card, EngineArguments, behavior_of
+from models.engine.arguments import EngineArguments
+from models.memory import BudgetRequest, Card, behavior_of
 
 pytestmark = pytest.mark.pure
 

@@ -152,7 +152,6 @@ ROOMS: Final[dict[str, set[str]]] = {
     "models/memory": {
         "models/architecture",
         "models/core",
-        "models/engine",
         "models/memory/inputs",
         "models/memory/terms",
         "models/memory/verdict",

@@ -23,7 +23,6 @@ LISTS: Final = {
     "models/engine/profiles.py": "what a stack may set, and the profiles' values",
     "models/memory/inputs/request.py": "arguments whose defaults the memory model fills in",
     "models/facts/golden.py": "what the oracle writes of the engine's own configuration",
-    "goldens/cases.py": "what goldens ask for, in the order of their files",
     "goldens/oracle/answer.py": "what the oracle reads of the engine, in the engine's environment",
     "models/serving/chosen_arguments.py": "what rules decide, each by its own function",
 }

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from models.core.base import GIB
-from models.engine.arguments import EngineArguments
+from models.engine.arguments import MOST_UTILIZATION, EngineArguments
 from models.memory.inputs.request import BudgetRequest
 from models.memory.terms.constants import CONTEXT_RESERVE_GIB, Fitted
 from models.memory.verdict.limits import byte_refusals
@@ -66,8 +66,10 @@ def _candidates(taken: Measure) -> Iterator[tuple[Remedy, BudgetRequest]]:
     if resolved.kv_cache_dtype == "auto" and request.card.capability >= (8, 9):
         yield _change(request, "keep the KV cache in FP8", {"kv_cache_dtype": "fp8"})
     most = int(100 * (1 - CONTEXT_RESERVE_GIB / request.card.memory_gib)) / 100
-    if asked.kv_cache_memory_bytes is None and resolved.gpu_memory_utilization < min(0.95, most):
-        higher = min(0.95, most)
+    if asked.kv_cache_memory_bytes is None and resolved.gpu_memory_utilization < min(
+        MOST_UTILIZATION, most
+    ):
+        higher = min(MOST_UTILIZATION, most)
         text = f"raise gpu_memory_utilization to {higher:g}"
         yield _change(request, text, {"gpu_memory_utilization": higher})
     if resolved.max_num_batched_tokens > 2048 and resolved.max_num_seqs <= 2048:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from models.core.problems import ProblemsError
-from models.engine.arguments import ARGUMENTS, EngineArguments, arguments_in
+from models.engine.arguments import ARGUMENTS, MOST_UTILIZATION, EngineArguments, arguments_in
 from models.facts.contract import EngineContract, MinimumCapability
 from policies.core import knowledge
 from policies.core.context import Context, is_house
@@ -28,7 +28,6 @@ _UNSURE_SHARE: Final = 0.02
 """How far the estimate may be off before a file of somebody else is called wrong: the model's
 90th percentile is 2 GiB, its median 0.5 GiB (docs/memory-model.md)."""
 
-_SAFE_UTILIZATION: Final = 0.95
 _BFLOAT16_SINCE: Final = (8, 0)
 _CACHE_DTYPE: Final = ARGUMENTS["kv_cache_dtype"].option
 
@@ -88,14 +87,14 @@ def _utilization(asked: Replica, path: str, context: Context) -> Iterator[Breach
         return
     if not 0 < share <= 1:
         yield Breach(path, f"--gpu-memory-utilization {share:g} is no share between 0 and 1")
-    elif share > _SAFE_UTILIZATION and asked.line.argument("kv_cache_memory_bytes") is None:
+    elif share > MOST_UTILIZATION and asked.line.argument("kv_cache_memory_bytes") is None:
         own = _own(asked.found.container, context)
         yield Breach(
             path,
             f"--gpu-memory-utilization {share:g} leaves nothing for the CUDA context and other "
             "processes",
             Severity.ERROR if own else Severity.WARNING,
-            remedy=f"set it to {_SAFE_UTILIZATION:g} or less",
+            remedy=f"set it to {MOST_UTILIZATION:g} or less",
         )
 
 

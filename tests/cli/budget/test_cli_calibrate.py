@@ -12,8 +12,8 @@ from models.cases.asking import Sources, ask
 from models.cases.cards import CardNames
 from models.cases.cases import case_of
 from models.cases.profiles import fitting
+from models.engine.arguments import EngineArguments
 from models.engine.startup_log import read_log
-from models.memory import EngineArguments
 from tests.helpers.cli.command import ROOT, budget, triplane
 from tests.helpers.cli.logs import HUNGRY, log, start
 

@@ -11,7 +11,7 @@ from cli.reading.inputs import sources
 from models.cases.asking import ask
 from models.cases.cases import Case
 from models.core.base import GIB
-from models.memory import EngineArguments
+from models.engine.arguments import EngineArguments
 from models.memory.terms.constants import FITTED, Fitted
 from models.memory.verdict.measure import Measure, measure
 

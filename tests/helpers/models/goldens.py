@@ -9,10 +9,11 @@ from typing import cast
 
 from catalog.loader import load
 from models.architecture import architecture
+from models.engine.arguments import EngineArguments
 from models.facts.accelerators import capability
 from models.facts.catalog import Catalog
 from models.facts.golden import Golden
-from models.memory import BudgetRequest, Card, EngineArguments, behavior_of_contract
+from models.memory import BudgetRequest, Card, behavior_of_contract
 from models.memory.inputs.request import resolve
 from models.memory.terms.kvcache import CachePlan, cache_plan
 from models.memory.terms.weights import Rank, weight_bytes

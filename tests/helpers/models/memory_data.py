@@ -9,7 +9,8 @@ from typing import Any, Final, cast
 import pytest
 
 from models.architecture import Architecture, architecture, with_quantization
-from models.memory import BudgetRequest, Card, EngineArguments, behavior_of
+from models.engine.arguments import EngineArguments
+from models.memory import BudgetRequest, Card, behavior_of
 
 DATA: Final = Path(__file__).resolve().parents[4] / "shared" / "data"
 

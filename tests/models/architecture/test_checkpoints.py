@@ -10,7 +10,7 @@ from benchmarks.shared.memory_cases import model_names
 from models.architecture import SchemeKind, architecture, with_quantization
 from models.cases.quantization import quantization_in_name, stored_as_named
 from models.core.problems import ProblemsError
-from models.memory import EngineArguments
+from models.engine.arguments import EngineArguments
 from models.memory.terms.rank import Rank
 from models.memory.terms.weights import weight_bytes
 from tests.helpers.models.memory_data import configs, read

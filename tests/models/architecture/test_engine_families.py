@@ -16,7 +16,8 @@ from pydantic import JsonValue
 from models.architecture import architecture
 from models.architecture.families.registry import RECIPES
 from models.core.problems import ProblemsError
-from models.memory import BudgetRequest, Card, EngineArguments, Verdict, behavior_of, budget
+from models.engine.arguments import EngineArguments
+from models.memory import BudgetRequest, Card, Verdict, behavior_of, budget
 from models.memory.verdict.measure import Measure, measure
 
 pytestmark = pytest.mark.pure

@@ -6,7 +6,8 @@ from pydantic import JsonValue
 from benchmarks.shared.memory_cases import model_names
 from models.architecture import Part, architecture
 from models.core.problems import ProblemsError
-from models.memory import BudgetRequest, Card, EngineArguments, Verdict, behavior_of, budget
+from models.engine.arguments import EngineArguments
+from models.memory import BudgetRequest, Card, Verdict, behavior_of, budget
 
 pytestmark = pytest.mark.pure
 

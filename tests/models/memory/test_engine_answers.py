@@ -9,8 +9,9 @@ import pytest
 
 from benchmarks.shared.memory_cases import model_names
 from models.architecture import architecture
+from models.engine.arguments import EngineArguments
 from models.facts.accelerators import capability
-from models.memory import BudgetRequest, Card, EngineArguments, behavior_of
+from models.memory import BudgetRequest, Card, behavior_of
 from models.memory.verdict.measure import measure
 
 pytestmark = pytest.mark.pure

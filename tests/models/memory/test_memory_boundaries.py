@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from models.architecture import CacheKind, Part, architecture
-from models.memory import Budget, BudgetRequest, Card, EngineArguments, Verdict, behavior_of, budget
+from models.engine.arguments import EngineArguments
+from models.memory import Budget, BudgetRequest, Card, Verdict, behavior_of, budget
 from models.memory.inputs.request import resolve
 from models.memory.terms.kernels import refined_block
 from models.memory.terms.pages import Page, Serving, blocks_per_request

@@ -8,18 +8,10 @@ import pytest
 from catalog.loader import load
 from models.architecture import architecture
 from models.core.base import GIB
+from models.engine.arguments import EngineArguments
 from models.facts.catalog import Catalog
 from models.facts.golden import Golden, ModelGoldens
-from models.memory import (
-    Budget,
-    BudgetRequest,
-    Card,
-    EngineArguments,
-    Source,
-    Verdict,
-    behavior_of_contract,
-    budget,
-)
+from models.memory import Budget, BudgetRequest, Card, Source, Verdict, behavior_of_contract, budget
 from models.memory.inputs.request import resolve
 from models.memory.verdict.goldens import golden_of
 

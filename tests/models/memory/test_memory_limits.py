@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from models.architecture import architecture
-from models.memory import Budget, BudgetRequest, Card, EngineArguments, Verdict, behavior_of, budget
+from models.engine.arguments import EngineArguments
+from models.memory import Budget, BudgetRequest, Card, Verdict, behavior_of, budget
 from tests.helpers.models.memory_data import configs
 
 pytestmark = pytest.mark.pure

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.architecture import Architecture, architecture
-from models.memory import Budget, BudgetRequest, Card, EngineArguments, Verdict, behavior_of, budget
+from models.engine.arguments import EngineArguments
+from models.memory import Budget, BudgetRequest, Card, Verdict, behavior_of, budget
 from models.memory.terms.weights import Rank, weight_bytes
 from tests.helpers.models.memory_data import configs
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from models.architecture import Architecture, architecture
 from models.core.problems import ProblemsError
-from models.memory import Budget, BudgetRequest, Card, EngineArguments, Verdict, behavior_of, budget
+from models.engine.arguments import EngineArguments
+from models.memory import Budget, BudgetRequest, Card, Verdict, behavior_of, budget
 from tests.helpers.models.memory_data import configs
 
 pytestmark = pytest.mark.pure

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from models.architecture import CacheKind, architecture
+from models.engine.arguments import EngineArguments
 from models.memory import (
     Budget,
     BudgetRequest,
     Card,
-    EngineArguments,
     behavior_of,
     budget,
     release_of,

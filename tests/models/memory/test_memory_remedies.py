@@ -3,7 +3,8 @@
 import pytest
 
 from models.architecture import architecture
-from models.memory import Budget, BudgetRequest, Card, EngineArguments, behavior_of, budget
+from models.engine.arguments import EngineArguments
+from models.memory import Budget, BudgetRequest, Card, behavior_of, budget
 from tests.helpers.models.memory_data import configs
 
 pytestmark = pytest.mark.pure

@@ -12,14 +12,8 @@ import pytest
 
 from catalog.loader import load
 from models.architecture import architecture
-from models.memory import (
-    BudgetRequest,
-    Card,
-    EngineArguments,
-    Verdict,
-    behavior_of_contract,
-    budget,
-)
+from models.engine.arguments import EngineArguments
+from models.memory import BudgetRequest, Card, Verdict, behavior_of_contract, budget
 from models.memory.terms.weights import Rank, weight_bytes
 
 pytestmark = pytest.mark.pure

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from models.architecture import architecture, with_quantization
-from models.memory import BudgetRequest, Card, EngineArguments, behavior_of
+from models.engine.arguments import EngineArguments
+from models.memory import BudgetRequest, Card, behavior_of
 from models.memory.inputs.request import resolve
 from models.memory.terms.constants import Fitted
 from models.memory.terms.peaks import activation_gib, cuda_graph_gib, non_torch_gib, slack_gib

@@ -55,6 +55,19 @@ def test_what_fits_has_no_finding(words: list[str], select: dict[str, str], gpus
     assert [str(each) for rule in (FIT, GPUS, SPLIT) for each in found(rule, body)] == []
 
 
+@pytest.mark.parametrize("expert", [[], ["--enable-expert-parallel"]])
+def test_experts_are_split_over_data_parallel_ranks_too(expert: list[str]) -> None:
+    """Of 57 GiB, 54 are experts (48 layers x 128 x 3 x 2048 x 768 x 2 bytes): 17 GiB on each of 4.
+
+    The engine splits them over tensor x data ranks, with and without expert parallelism (vLLM
+    `FusedMoEParallelConfig.make`).
+    """
+    words = ["Qwen/Qwen3-30B-A3B", "--max-model-len=8192", "--max-num-seqs=16", *expert]
+    four = {"node.kubernetes.io/instance-type": "g5.12xlarge"}
+    assert errors(FIT, engine([*words, "-dp=4"], select=four, gpus=4)) == []
+    assert errors(FIT, engine(words, select=four, gpus=1)) != []
+
+
 def test_the_cheapest_remedy_is_told() -> None:
     """The message carries the terms, the mend what to change."""
     (message,) = errors(FIT, engine([LLAMA, "--max-model-len=131072"], select=A10G))
