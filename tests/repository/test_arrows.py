@@ -325,6 +325,8 @@ ROOMS: Final[dict[str, set[str]]] = {
     },
     "sandbox/core": set(),
     "sandbox/crds": {"sandbox/core"},
+    "sandbox/dataplane": set(),
+    "sandbox/dataplane/engines": {"sandbox/core"},
     "sandbox/engine": {
         "sandbox/aws/core",
         "sandbox/aws/lifecycle",
