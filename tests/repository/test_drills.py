@@ -44,7 +44,12 @@ class Drill:
 RULES = "tests/policies/rules/test_policy_rules.py"
 PACK = "tests/policies/frame/test_policy_pack.py"
 GOLDENS = "tests/goldens/test_goldens_hold.py"
-SHAPES = "tests/models/memory/test_memory_golden_read.py"
+GRAPH = "tests/components/test_graph.py"
+SNAPSHOTS = "tests/components/test_snapshots.py"
+ARROWS = "tests/repository/test_arrows.py"
+ARGUMENTS = "tests/repository/test_engine_arguments.py"
+DEV = "test_a_stack_makes_what_its_snapshot_says[dev]"
+NOT_RENEWED = {DEV: SNAPSHOTS}
 DRILLS = (
     Drill(
         title="Add a policy",
@@ -62,6 +67,19 @@ DRILLS = (
         missing={1: {"test_there_are_goldens_of_every_model_of_the_release": GOLDENS}},
         passes=(GOLDENS, "tests/catalog/test_catalog_loads.py"),
         answers=golden_of_the_same_shape(),
+    ),
+    Drill(
+        title="Add a component",
+        missing={
+            3: {"test_the_golden_list_of_resources": GRAPH, **NOT_RENEWED},
+            4: NOT_RENEWED,
+        },
+        passes=(GRAPH, f"{SNAPSHOTS}::{DEV}", ARROWS),
+    ),
+    Drill(
+        title="Add an engine option that the memory depends on",
+        missing={},
+        passes=("tests/models/memory/test_capture_size.py", ARGUMENTS),
     ),
 )
 

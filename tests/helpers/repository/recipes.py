@@ -40,7 +40,7 @@ def actions(title: str, page: str | None = None) -> tuple[Action, ...]:
     made: list[Action] = []
     for match in _BLOCK.finditer(section):
         words = shlex.split(match[3])
-        marks = dict(word.partition("=")[::2] for word in words)
+        marks = {name: value for name, _, value in (word.partition("=") for word in words)}
         kind = words[0].partition("=")[0]
         lines = "".join(line.removeprefix(match[1]) for line in match[4].splitlines(keepends=True))
         made.append(
@@ -112,7 +112,7 @@ class Clone:
         pytest = ("-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "--tb=line")
         done = self.run(".venv/bin/python", *pytest, "-rfE", *tests)
         assert done.returncode in (0, 1), done.stdout + done.stderr
-        return set(re.findall(r"^(?:FAILED|ERROR) [^:\s]+(?:::(\w+))?", done.stdout, re.MULTILINE))
+        return set(re.findall(r"^(?:FAILED|ERROR) [^:\s]+(?:::(\S+))?", done.stdout, re.MULTILINE))
 
     def lint(self) -> str:
         """Return what the linter and the formatter say of the code; nothing where it is clean."""
