@@ -74,7 +74,7 @@ def test_every_setting_is_documented(model: type[BaseModel]) -> None:
 def test_files_that_documents_name_exist() -> None:
     """A reader follows them; what was decided or changed once names the files of its day.
 
-    What a recipe has its reader write is written in its drill (`test_drills.py`).
+    What a recipe has its reader write is written in its drill (tests/drills/).
     """
     pattern = re.compile(
         r"(?<![\w/.~-])((?:docs|catalog|models|components|sandbox|tests|policies|cli)"

@@ -124,3 +124,16 @@ def test_no_name_of_an_argument_is_another_arguments() -> None:
         [row.option for row in ARGUMENTS.values()],
     ):
         assert len(names) == len(set(names)) == len(EngineArguments.model_fields)
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_an_argument_is_read_by_a_module_of_the_models(name: str) -> None:
+    """One that nothing reads is taken from a command line and changes no answer."""
+    read = {
+        file
+        for file, path in files()
+        if file.startswith("models/") and file != TABLE
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute) and node.attr == name
+    }
+    assert read

@@ -49,6 +49,7 @@ SNAPSHOTS = "tests/components/test_snapshots.py"
 ARROWS = "tests/repository/test_arrows.py"
 ARGUMENTS = "tests/repository/test_engine_arguments.py"
 DEV = "test_a_stack_makes_what_its_snapshot_says[dev]"
+READ = "test_an_argument_is_read_by_a_module_of_the_models"
 NOT_RENEWED = {DEV: SNAPSHOTS}
 DRILLS = (
     Drill(
@@ -78,7 +79,7 @@ DRILLS = (
     ),
     Drill(
         title="Add an engine option that the memory depends on",
-        missing={},
+        missing={2: {f"{READ}[max_cudagraph_capture_size]": ARGUMENTS}},
         passes=("tests/models/memory/test_capture_size.py", ARGUMENTS),
     ),
 )
