@@ -17,6 +17,7 @@ COMMANDS: Final = (
     "changes",
     "explain",
     "check",
+    "smoke",
 )
 """In the order of the help."""
 

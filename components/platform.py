@@ -73,6 +73,8 @@ class Platform(pulumi.ComponentResource):
             regions[planned.name] = {
                 "gatewayUrl": region.gateway_url,
                 "gatewayCa": region.gateway_ca,
+                "clientKeys": planned.gateway.has_keys,
+                "maxBodyMib": planned.gateway.max_body_mib,
                 "grafanaUrl": args.plan.observability.grafana_url,
                 "kubeconfig": region.kubeconfig,
                 "suspended": planned.settings.suspended,
