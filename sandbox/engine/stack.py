@@ -30,7 +30,9 @@ from sandbox.cluster.pools import nodes_of
 from sandbox.core.errors import SandboxError
 from sandbox.core.paths import PROJECT_ROOT, cache_root
 from sandbox.engine.diagnosis import unready_objects, unready_pods
+from sandbox.engine.event_log import followed
 from sandbox.engine.kubeconfig import merged
+from sandbox.engine.progress import Progress
 from sandbox.engine.recovery import recover
 from sandbox.engine.workspace import Workspace, read_settings
 from sandbox.operators import charts
@@ -188,9 +190,20 @@ class SandboxStack:
         return workspace.run(["stack", "output", "--json"], quiet=True).stdout
 
     def _update(self, workspace: Workspace) -> None:
-        """Run the update; where it fails, say which pods are not ready and why."""
-        done = workspace.attempt(["up", "--yes", *CHECKED, "--suppress-outputs"])
+        """Run the update, showing what it has come to; the engine's own words go to a file.
+
+        Where it fails, say what failed with its messages, and which pods are not ready and why.
+        """
+        log = self.home / "up.log"
+        progress = Progress(
+            write=_print, regions=[region.name for region in self.settings().regions]
+        )
+        _print(f"the engine's full log: {log}")
+        with followed(self.home / "up.events.jsonl", progress) as events:
+            command = ["up", "--yes", *CHECKED, "--suppress-outputs", "--event-log", str(events)]
+            done = _logging(workspace).attempt(command, log=log)
         if done.returncode == 0:
+            progress.finish()
             return
         lines = [
             line
@@ -198,7 +211,8 @@ class SandboxStack:
             for look in (unready_objects, unready_pods)
             for line in look(workspace, context)
         ]
-        raise SandboxError("\n  ".join([f"the update of stack {self.env} failed", *lines]))
+        what = f"the update of stack {self.env} failed; the engine's full log: {log}"
+        raise SandboxError("\n  ".join([what, *progress.failures, *lines]))
 
     def preview(self, events: Path) -> None:
         """Preview the stack against its control planes; keep the engine's events in a file.
@@ -209,10 +223,7 @@ class SandboxStack:
         self._recover(workspace)
         events.parent.mkdir(parents=True, exist_ok=True)
         events.unlink(missing_ok=True)
-        # The engine offers event logs among its commands for debugging only.
-        logging = {**workspace.variables, "PULUMI_DEBUG_COMMANDS": "true"}
-        logged = replace(workspace, variables=logging)
-        logged.run(["preview", *CHECKED, "--event-log", str(events)])
+        _logging(workspace).run(["preview", *CHECKED, "--event-log", str(events)])
 
     def _contexts(self) -> list[str]:
         """Return the kubeconfig contexts of all control planes; EKS clusters may have come late."""
@@ -299,6 +310,15 @@ class SandboxStack:
             yield workspace, home / "files"
         finally:
             shutil.rmtree(home, ignore_errors=True)
+
+
+def _logging(workspace: Workspace) -> Workspace:
+    """Return the workspace with event logs: they are among the engine's commands for debugging."""
+    return replace(workspace, variables={**workspace.variables, "PULUMI_DEBUG_COMMANDS": "true"})
+
+
+def _print(text: str) -> None:
+    print(text, flush=True)
 
 
 def _is_sandbox(region: Region) -> bool:

@@ -11,6 +11,7 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -104,23 +105,28 @@ class Workspace:
         arguments: Sequence[str],
         *,
         quiet: bool = False,
+        log: Path | None = None,
         on_start: Callable[["subprocess.Popen[str]"], None] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run pulumi and return what came of it, whatever the exit code."""
+        """Run pulumi and return what came of it, whatever the exit code.
+
+        With `log` its output goes to that file, written anew.
+        """
         command = [str(self.toolchain.path("pulumi")), "--non-interactive", *arguments]
-        kept = subprocess.PIPE if quiet else None
         sys.stdout.flush()
-        process = subprocess.Popen(
-            command,
-            cwd=self.project,
-            env=self.env(arguments[0]),
-            stdout=kept,
-            stderr=kept,
-            text=True,
-        )
-        if on_start is not None:
-            on_start(process)
-        out, err = process.communicate()
+        pipe = nullcontext(subprocess.PIPE if quiet else None)
+        with pipe if log is None else log.open("w") as kept:
+            process = subprocess.Popen(
+                command,
+                cwd=self.project,
+                env=self.env(arguments[0]),
+                stdout=kept,
+                stderr=kept,
+                text=True,
+            )
+            if on_start is not None:
+                on_start(process)
+            out, err = process.communicate()
         return subprocess.CompletedProcess(command, process.returncode, out or "", err or "")
 
     def _passphrase(self) -> Path:

@@ -7,27 +7,11 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from sandbox.engine.stack import UP
+from sandbox.engine.waves import wave_of
 from sandbox.engine.workspace import Workspace
 from tests.helpers.engine.stacks import pulumi
 
 Events = list[dict[str, Any]]
-
-_WAVES: Final[tuple[tuple[str, int], ...]] = (
-    ("triplane:aws:GatewayRecord", 1),
-    ("triplane:storage:ModelCollection", 1),
-    ("triplane:gateway:", 1),
-    ("triplane:autoscaling:", 1),
-    ("triplane:engine:", 0),
-    ("triplane:storage:", -2),
-    ("triplane:namespaces:", -3),
-    ("triplane:nodes:", -3),
-    ("triplane:secrets:", -3),
-    ("triplane:certificates:", -3),
-    ("triplane:aws:", -4),
-)
-"""The wave of a resource (`components/core/waves.py`) by its component's type; the first counts."""
-
-_OPERATORS: Final = re.compile(r"-operators([+-]\d)-")
 
 _REAL: Final = re.compile(r"(::|\$)(aws|kubernetes):[^$]*$")
 """The URN of what is made in a cloud or a cluster, and is not a component of ours."""
@@ -53,15 +37,11 @@ def times(events: Events) -> tuple[Mapping[str, int], Mapping[str, int]]:
     return begun, done
 
 
-def wave_of(urn: str) -> int:
-    """Return the wave of a resource; fails for one that this table does not know."""
-    operator = _OPERATORS.search(urn)
-    if operator is not None:
-        return int(operator[1])
-    for component, wave in _WAVES:
-        if component in urn:
-            return wave
-    raise AssertionError(f"{urn}: of which wave is it?")
+def _wave(urn: str) -> int:
+    """Return the wave of a resource; fails for one whose wave nobody knows."""
+    wave = wave_of(urn)
+    assert wave is not None, f"{urn}: of which wave is it?"
+    return wave
 
 
 def waves_overlap(events: Events, wanted: set[int]) -> list[str]:
@@ -71,7 +51,7 @@ def waves_overlap(events: Events, wanted: set[int]) -> list[str]:
     """
     begun, done = times(events)
     real = [urn for urn in begun if _REAL.search(urn)]
-    waves = {urn: wave_of(urn) for urn in real}
+    waves = {urn: _wave(urn) for urn in real}
     assert set(waves.values()) == wanted
     ends = {wave: max(done[urn] for urn in real if waves[urn] == wave) for wave in wanted}
     return [
