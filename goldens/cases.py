@@ -14,8 +14,9 @@ from pydantic import JsonValue
 
 from models.architecture import Architecture, architecture
 from models.core.base import GIB
-from models.engine.arguments import EngineArguments, passed
+from models.engine.arguments import EngineArguments
 from models.engine.profiles import EngineOverrides, Environment, Parallelism
+from models.engine.serve import passed
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import Catalog, CatalogModel
 from models.facts.contract import EngineContract

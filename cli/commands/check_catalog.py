@@ -13,8 +13,8 @@ from cli.errors import InputError
 from cli.reading.inputs import read_text
 from models.architecture import Architecture, architecture
 from models.core.problems import ProblemsError
-from models.engine.arguments import command_line, problems_of
 from models.engine.profiles import EngineOverrides, Environment, Parallelism
+from models.engine.serve import command_line, problems_of
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import Catalog, CatalogModel, Status
 from models.memory import Budget, BudgetRequest, Verdict, budget

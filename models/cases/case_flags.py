@@ -12,9 +12,9 @@ from typing import Final
 from pydantic import JsonValue
 
 from models.architecture.config.fields import is_mapping
-from models.engine.arguments import given_in
 from models.engine.command import Parser
 from models.engine.command_line import option_of
+from models.engine.serve import given_in
 from models.facts.contract import EngineContract
 
 NAMES: Final = ("args", "extra_args", "engine_args", "vllm_args", "command")

@@ -11,9 +11,9 @@ from typing import Final
 from models.architecture import Architecture
 from models.core.base import GIB, Model
 from models.core.problems import Problem
-from models.engine.arguments import command_line, problems_of
 from models.engine.command import Line, Parser
 from models.engine.profiles import EngineOverrides, Environment, Parallelism
+from models.engine.serve import command_line, problems_of
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import ModelEntry
 from models.facts.contract import EngineContract

@@ -6,7 +6,8 @@ from typing import Final
 import pytest
 
 from catalog.loader import load
-from models.engine.arguments import ServeArguments, command_line, problems_of
+from models.engine.arguments import ServeArguments
+from models.engine.serve import command_line, problems_of
 from models.facts.contract import EngineContract, MetricType
 from tests.helpers.catalog.copies import CATALOG, SHARED
 

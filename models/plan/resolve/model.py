@@ -7,8 +7,8 @@ from models.core.findings import Findings
 from models.core.names import WORKLOAD_NAME_MAX
 from models.core.notices import Notice
 from models.core.problems import Problem, ProblemsError, shown
-from models.engine.arguments import command_line, problems_of
 from models.engine.profiles import Environment
+from models.engine.serve import command_line, problems_of
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import Catalog, CatalogModel, ModelEntry
 from models.facts.contract import EngineContract

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from models.engine.arguments import EngineArguments, arguments_in
+from models.engine.arguments import EngineArguments
+from models.engine.serve import arguments_in
 from policies.core import knowledge
 from policies.core.context import Context, is_house
 from policies.core.finding import Breach, Severity

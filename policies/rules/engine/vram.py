@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from models.core.problems import ProblemsError
-from models.engine.arguments import ARGUMENTS, MOST_UTILIZATION, EngineArguments, arguments_in
+from models.engine.arguments import ARGUMENTS, MOST_UTILIZATION, EngineArguments
+from models.engine.serve import arguments_in
 from models.facts.contract import EngineContract, MinimumCapability
 from policies.core import knowledge
 from policies.core.context import Context, is_house

@@ -33,7 +33,6 @@ def request_of(model: str, golden: Golden, length: int) -> BudgetRequest:
     """Return a golden's question as the pure model is asked it."""
     card = catalog().accelerators[golden.accelerator]
     contract = catalog().engines[VERSION]
-    dtype = cast("str", golden.asked("dtype"))
     return BudgetRequest(
         architecture=architecture(catalog().models[model].config),
         card=Card(
@@ -42,15 +41,7 @@ def request_of(model: str, golden: Golden, length: int) -> BudgetRequest:
             product=card.product,
         ),
         behavior=behavior_of_contract(contract),
-        arguments=EngineArguments(
-            max_model_len=length,
-            max_num_seqs=cast("int", golden.asked("max_num_seqs")),
-            kv_cache_dtype=cast("str", golden.asked("kv_cache_dtype")),
-            dtype=None if dtype == "auto" else dtype,
-            tensor_parallel_size=golden.tensor,
-            enable_prefix_caching=cast("bool | None", golden.asked("enable_prefix_caching")),
-            block_size=cast("int | None", golden.asked("block_size")),
-        ),
+        arguments=EngineArguments.model_validate({**golden.arguments, "max_model_len": length}),
         n_gpus=golden.tensor,
         minimum=contract.minimum_capability,
         quantization_names=dict(contract.quantization_names),

@@ -10,15 +10,9 @@ from catalog.readers.profiles import profile_text
 from models.cases.cases import arguments_of_case, case_of
 from models.cases.profiles import MemoryProfile
 from models.core.problems import ProblemsError
-from models.engine.arguments import (
-    ARGUMENTS,
-    EngineArguments,
-    ServeArguments,
-    arguments_in,
-    command_line,
-    problems_of,
-)
+from models.engine.arguments import ARGUMENTS, EngineArguments, ServeArguments
 from models.engine.command import Parser
+from models.engine.serve import arguments_in, command_line, problems_of
 from models.engine.startup_log import Measured, read_log
 from models.engine.values import count_of
 
@@ -142,6 +136,13 @@ def test_a_line_may_call_arguments_as_we_do_or_as_the_engine_does() -> None:
     assert arguments_of_case(one) == arguments_of_case(other)
     assert unused == also_unused == ()
     assert arguments_of_case(one).num_speculative_tokens == 3
+
+
+def test_what_a_line_says_wins_over_what_an_option_fills_in_whatever_it_is_called() -> None:
+    """`triplane budget --cases` puts options before the line's own fields."""
+    line = {"tensor_parallel_size": 4, "quantization": None}
+    found, _ = case_of({"tp": 2, "quant": "fp8", **line}, ENGINES)
+    assert (found.tensor_parallel_size, found.quantization) == (4, "fp8")
 
 
 def test_a_fault_of_a_line_is_told_by_the_lines_own_name() -> None:

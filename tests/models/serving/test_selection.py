@@ -10,8 +10,8 @@ import pytest
 from pydantic import JsonValue
 
 from models.architecture import Architecture, CacheKind, Family, architecture
-from models.engine.arguments import command_line, problems_of
 from models.engine.profiles import EngineOverrides, Environment, Parallelism
+from models.engine.serve import command_line, problems_of
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import CatalogModel
 from models.facts.contract import EngineContract
