@@ -16,7 +16,13 @@ from typing import Final
 
 from sandbox import toolchain
 from sandbox.cluster import node_sync, pki, templates
-from sandbox.cluster.controlplane import PORT_ROLES, SERVICE_IP, START_ORDER, Plan
+from sandbox.cluster.controlplane import (
+    PORT_ROLES,
+    SERVICE_IP,
+    START_ORDER,
+    Plan,
+    engine_addresses,
+)
 from sandbox.cluster.nodes import NodeSpec
 from sandbox.core import locks, ports
 from sandbox.core.errors import SandboxError
@@ -59,6 +65,16 @@ class Sandbox:
     """The administrator's, with token and CA inline, mode 0600."""
     toolchain: Toolchain
 
+    @property
+    def engine_addresses(self) -> Path:
+        """The file that an `AddressFile` reads; absent without engines."""
+        return engine_addresses(self.home)
+
+    @property
+    def engine_control(self) -> str:
+        """Where engines are listed, steered and killed (`sandbox/dataplane/engines/fleet.py`)."""
+        return f"http://127.0.0.1:{ports.chosen(self.home)['engines']}"
+
     def api(self) -> Api:
         """Open a client as administrator."""
         return _api(self.home, self.server, "admin")
@@ -87,13 +103,16 @@ def start(
     tools: Toolchain | None = None,
     aws_endpoint: str | None = None,
     aws_account: str = "sandbox",
+    engines: bool = False,
     say: Say = say_to_stderr,
 ) -> Sandbox:
     """Bring the sandbox `name` up as described, starting and changing only what differs.
 
     Builds the toolchain if it is not in the cache, unless `tools` is given. `aws_endpoint` is where
-    External Secrets finds a stand-in for AWS, `aws_account` the account that it acts in. Raises
-    `SandboxError` with the end of the log of the process that did not come up.
+    External Secrets finds a stand-in for AWS, `aws_account` the account that it acts in. With
+    `engines` stub engines run for engine pods, from then on at every start: their pods wait for
+    them when they are deleted. Raises `SandboxError` with the end of the log of the process that
+    did not come up.
     """
     home = _home(name)
     tools = toolchain.ensure() if tools is None else tools
@@ -122,6 +141,9 @@ def start(
         )
         _start_one(plan, _supervisor(home), "standins", started)
         _start_controllers(plan, api, started)
+        if engines or engine_addresses(home).exists():
+            _start_one(plan, _supervisor(home), "engines", started)
+            _wait_healthy(plan, _supervisor(home), ["engines"])
         node_sync.reconcile(api, node_specs, say)
         # Last, since the controller-manager takes seconds to come to it while we load the rest.
         _wait_for_default_account(api, _supervisor(home))
@@ -150,7 +172,7 @@ def stop(name: str, *, purge: bool = False, say: Say = say_to_stderr) -> None:
         return
     with locks.exclusive(home / "lock"):
         supervisor = _supervisor(home)
-        rest = [name for name in (*START_ORDER, *NAMES) if name != "etcd"]
+        rest = [name for name in (*START_ORDER, "engines", *NAMES) if name != "etcd"]
         # Whose data are deleted need not write them first.
         timeout_sec = 0.0 if purge else _STOP_TIMEOUT_SEC
         supervisor.stop(rest, timeout_sec)
@@ -164,7 +186,8 @@ def status(name: str) -> Status:
     """Tell which processes of `name` run."""
     home = _home(name)
     supervisor = _supervisor(home)
-    names = (*START_ORDER, *_started_controllers(home))
+    engines = ("engines",) if engine_addresses(home).exists() else ()
+    names = (*START_ORDER, *engines, *_started_controllers(home))
     running = {process: supervisor.running(process) for process in names}
     return Status(
         name=name,

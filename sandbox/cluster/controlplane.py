@@ -19,6 +19,7 @@ PORT_ROLES: Final = (
     "kube-controller-manager",
     "kube-scheduler",
     "kwok",
+    "engines",
     *NAMES,
 )
 SERVICE_RANGE: Final = "10.96.0.0/16"
@@ -71,7 +72,7 @@ class Plan:
 
     def health_url(self, name: str) -> str:
         """Return where the process `name` says whether it is well (etcd does not)."""
-        scheme = "http" if name in ("kwok", *NAMES) else "https"
+        scheme = "http" if name in ("kwok", "engines", *NAMES) else "https"
         path = "readyz" if name == "kube-apiserver" else "healthz"
         return f"{scheme}://127.0.0.1:{self.ports[name]}/{path}"
 
@@ -84,6 +85,7 @@ class Plan:
             self._scheduler(),
             self._kwok(),
             self._standins(),
+            self._engines(),
             *(self._controller(controller) for controller in self.controllers),
         )
         return {spec.name: spec for spec in made}
@@ -240,3 +242,24 @@ class Plan:
                 *sorted((folder / "operators" / "standins").glob("*.py")),
             ),
         )
+
+    def _engines(self) -> ProcessSpec:
+        folder = PROJECT_ROOT / "sandbox"
+        # It is a part of the kubelet, whose rights KWOK has.
+        argv = (
+            *(sys.executable, "-m", "sandbox.dataplane.pods"),
+            f"--kubeconfig={self.pki.kubeconfig('triplane:kwok')}",
+            f"--addresses={engine_addresses(self.home)}",
+            f"--control-port={self.ports['engines']}",
+        )
+        return ProcessSpec(
+            name="engines",
+            argv=argv,
+            env={"PYTHONPATH": str(PROJECT_ROOT), "PYTHONUNBUFFERED": "1"},
+            inputs=(folder / "core" / "kube.py", *sorted((folder / "dataplane").rglob("*.py"))),
+        )
+
+
+def engine_addresses(home: Path) -> Path:
+    """Return the file with the loopback ports of a sandbox's engines, where it runs them."""
+    return home / "engines.json"

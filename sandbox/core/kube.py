@@ -6,7 +6,7 @@ Objects are plain JSON (`Object`): the callers read a handful of fields of many 
 import base64
 import json
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -145,12 +145,19 @@ class Api:
 
 
 @contextmanager
-def from_kubeconfig(path: Path) -> Generator[Api]:
-    """Open a client with the current context of a kubeconfig that carries token and CA inline."""
+def clients(path: Path) -> Generator[Callable[[], Api]]:
+    """Yield what opens clients with a kubeconfig that carries token and CA inline."""
     config: Object = yaml.safe_load(path.read_text())
     cluster: Object = config["clusters"][0]["cluster"]
     token: str = config["users"][0]["user"]["token"]
     with tempfile.NamedTemporaryFile(suffix=".crt") as ca:
         ca.write(base64.b64decode(cluster["certificate-authority-data"]))
         ca.flush()
-        yield Api(cluster["server"], token, Path(ca.name))
+        yield lambda: Api(cluster["server"], token, Path(ca.name))
+
+
+@contextmanager
+def from_kubeconfig(path: Path) -> Generator[Api]:
+    """Open one client with a kubeconfig that carries token and CA inline."""
+    with clients(path) as new_api:
+        yield new_api()

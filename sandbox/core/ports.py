@@ -71,6 +71,11 @@ def ensure(home: Path, sandbox: Path, roles: Iterable[str]) -> dict[str, int]:
     return ports
 
 
+def chosen(sandbox: Path) -> dict[str, int]:
+    """Return the ports of a sandbox that was started, by role."""
+    return json.loads((sandbox / "ports.json").read_text())
+
+
 def _choose(avoid: set[int]) -> int:
     for port in random.sample(range(_FIRST, _LAST + 1), k=_LAST + 1 - _FIRST):
         if port not in avoid and is_free(port):

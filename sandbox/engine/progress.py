@@ -147,10 +147,10 @@ class Progress:
 
     def _done(self, event: Event, now: float) -> None:
         step = self._steps.pop(str(event["metadata"]["urn"]), None)
-        if step is None or step.operation in _IDLE:
+        if step is None:
             return
-        self._finished += 1
-        if self._previewing:
+        self._finished += self._previewing or step.operation not in _IDLE
+        if self._previewing or step.operation in _IDLE:
             return
         kind, _, name = step.label.partition(" ")
         if kind in _MILESTONES and not step.operation.startswith("delete"):

@@ -327,6 +327,7 @@ ROOMS: Final[dict[str, set[str]]] = {
     "sandbox/crds": {"sandbox/core"},
     "sandbox/dataplane": set(),
     "sandbox/dataplane/engines": {"sandbox/core"},
+    "sandbox/dataplane/pods": {"sandbox/core", "sandbox/dataplane/engines"},
     "sandbox/engine": {
         "sandbox/aws/core",
         "sandbox/aws/lifecycle",

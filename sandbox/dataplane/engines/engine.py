@@ -33,6 +33,7 @@ class Engine:
         """Bind the port (0: a free one); nothing is answered before `start`."""
         self.settings = settings
         self.state = State.RUNNING
+        self.dead = asyncio.Event()
         self.scheduler = Scheduler(settings)
         self._socket = socket.socket()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -91,6 +92,7 @@ class Engine:
     def _end(self) -> None:
         if self._ending is None:
             self.state = State.DEAD
+            self.dead.set()
             self._ending = asyncio.ensure_future(self._runner.cleanup())
 
     async def ended(self) -> None:

@@ -23,12 +23,16 @@ class Fleet:
         application = web.Application()
         application.add_routes(
             [
+                web.get("/healthz", self._healthy),
                 web.get("/engines", self._list),
                 web.patch(f"{_ONE}/behavior", self._steer),
                 web.post(f"{_ONE}/kill", self._kill),
             ]
         )
         return application
+
+    async def _healthy(self, _: web.Request) -> web.Response:
+        return web.Response()
 
     async def _list(self, _: web.Request) -> web.Response:
         return web.json_response({"engines": list(self._rows())})
