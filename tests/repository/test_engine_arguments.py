@@ -16,7 +16,16 @@ from models.memory.inputs.request import Resolved
 pytestmark = pytest.mark.pure
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-FOLDERS: Final = ("models", "catalog", "components", "policies", "cli", "sandbox", "goldens")
+FOLDERS: Final = (
+    "models",
+    "catalog",
+    "components",
+    "policies",
+    "cli",
+    "sandbox",
+    "goldens",
+    "benchmarks",
+)
 TABLE: Final = "models/engine/arguments.py"
 
 LISTS: Final = {
@@ -24,6 +33,7 @@ LISTS: Final = {
     "models/memory/inputs/request.py": "arguments whose defaults the memory model fills in",
     "models/facts/golden.py": "what the oracle writes of the engine's own configuration",
     "goldens/oracle/answer.py": "what the oracle reads of the engine, in the engine's environment",
+    "benchmarks/peers/goldens.py": "arguments as the shared record of engine answers calls them",
     "models/serving/chosen_arguments.py": "what rules decide, each by its own function",
 }
 """Files that name several arguments in one class, call, dict or tuple, and what each lists."""
