@@ -22,6 +22,9 @@ ARGS ?=
 # SANDBOX=1 plays AWS and every existing cluster, so that staging and prod run offline too.
 export SANDBOX ?=
 
+# SANDBOX_ENGINES=1 runs a stub engine for every engine pod of an existing cluster.
+export SANDBOX_ENGINES ?=
+
 .PHONY: docs help setup toolchain up down preview render test bench bench-memory mutants goldens plots snapshots check fmt format-check lint type fast lock clean
 
 help: ## list the targets

@@ -73,6 +73,9 @@ class SandboxStack:
     stand_in: bool = field(default_factory=lambda: is_on(os.environ))
     """Whether AWS is played and every existing cluster too (`SANDBOX=1`)."""
 
+    engines: bool = field(default_factory=lambda: os.environ.get("SANDBOX_ENGINES") == "1")
+    """Whether stub engines run in existing clusters (`SANDBOX_ENGINES=1`)."""
+
     @cached_property
     def tools(self) -> toolchain.Toolchain:
         """The toolchain, built where it is not there yet."""
@@ -150,6 +153,7 @@ class SandboxStack:
                 nodes_of(region, catalog),
                 crd_sets=crd_sets(region),
                 tools=self.tools,
+                engines=self.engines,
             )
             environment = settings.environment.value
             provide_in_kubernetes(running.api(), region, settings.gateway, environment)

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from models.engine.arguments import arguments_in
 from models.engine.command import FaultKind, Parser
 from models.engine.command_line import Line
+from models.engine.serve import arguments_in
 from models.facts.contract import EngineContract
 from sandbox.core.errors import SandboxError
 

@@ -4,13 +4,17 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from catalog.loader import load
+from sandbox.core.kube import Object
+from sandbox.core.paths import PROJECT_ROOT
 from sandbox.dataplane.engines import tokens
 from sandbox.dataplane.engines.addresses import AddressFile, EngineAddresses
 from sandbox.dataplane.engines.metrics import EngineMetrics
 from sandbox.dataplane.engines.prefix_cache import PrefixCache
 from sandbox.dataplane.engines.settings import RefusedCommandError, settings_of
+from sandbox.dataplane.pods.pod import SELECTOR, Pod
 
 pytestmark = pytest.mark.pure
 
@@ -83,6 +87,31 @@ def test_the_cache_gives_up_the_end_of_what_was_used_longest_ago() -> None:
     assert cache.hits([b"a1", b"a2", b"a3"]) == 2
     assert cache.hits([b"b1"]) == cache.hits([b"c1"]) == 1
     assert cache.hits([b"a2"]) == 1
+
+
+def snapshot_engines() -> list[tuple[str, Object]]:
+    """Return the pod templates of all engines that the environments' programs make."""
+    files = sorted((PROJECT_ROOT / "tests" / "snapshots").rglob("engine.yaml"))
+    objects: list[Object] = [
+        each for file in files for each in yaml.safe_load(file.read_text()).values()
+    ]
+    templates = [each["spec"]["template"] for each in objects if each["kind"] == "StatefulSet"]
+    return [(each["metadata"]["labels"]["app.kubernetes.io/instance"], each) for each in templates]
+
+
+def test_every_environments_engines_are_taken_as_their_pods_start_them() -> None:
+    engines = snapshot_engines()
+    key, _, value = SELECTOR.partition("=")
+    assert {template["metadata"]["labels"][key] for _, template in engines} == {value}
+    # dev has two models, staging eight, prod twelve in two regions and two at the edge.
+    assert len(engines) >= 20
+    for name, template in engines:
+        settings = Pod(template).settings(ENGINES, lambda *_: None)
+        assert settings.names == (name,)
+        assert settings.port == 8000
+        assert (
+            f"--max-model-len={settings.max_model_len}" in template["spec"]["containers"][0]["args"]
+        )
 
 
 def test_another_process_reads_addresses_from_the_file(tmp_path: Path) -> None:
