@@ -25,6 +25,9 @@ MOST_UTILIZATION: Final = 0.95
 Count = Annotated[int, Field(gt=0, le=2**40)]
 """More than any run has; what is larger is a mistake, and may be too large for a float."""
 
+CacheBytes = Annotated[int, Field(gt=0, le=2**50)]
+"""Bytes of a KV cache: a PiB is more than any node has."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Also:
@@ -56,7 +59,7 @@ class EngineArguments(Model):
     dtype: str | None = None
     quantization: Annotated[str | None, Also(case="quant")] = None
     block_size: Count | None = None
-    kv_cache_memory_bytes: Annotated[int, Field(gt=0, le=2**50)] | None = None
+    kv_cache_memory_bytes: CacheBytes | None = None
     attention_backend: str | None = None
     """Of memory it only tells which engine golden is of the same case."""
     tensor_parallel_size: Annotated[Count, Also(case="tp", stored="tensor", loads=True)] = 1

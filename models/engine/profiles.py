@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from pydantic import Field, PositiveInt
 
 from models.core.base import Model
-from models.engine.arguments import MOST_UTILIZATION
+from models.engine.arguments import MOST_UTILIZATION, CacheBytes, Count
 
 
 class Environment(StrEnum):
@@ -91,15 +91,15 @@ class EngineOverrides(Model):
     """
 
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=MOST_UTILIZATION)] | None = None
-    max_model_len: PositiveInt | None = None
-    max_num_seqs: PositiveInt | None = None
-    max_num_batched_tokens: PositiveInt | None = None
+    max_model_len: Count | None = None
+    max_num_seqs: Count | None = None
+    max_num_batched_tokens: Count | None = None
     kv_cache_dtype: str | None = None
     dtype: str | None = None
     enable_prefix_caching: bool | None = None
-    block_size: PositiveInt | None = None
+    block_size: Count | None = None
     enforce_eager: bool | None = None
-    kv_cache_memory_bytes: PositiveInt | None = None
+    kv_cache_memory_bytes: CacheBytes | None = None
     extra_args: tuple[str, ...] = ()
 
     def given(self) -> dict[str, object]:

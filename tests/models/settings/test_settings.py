@@ -92,6 +92,14 @@ def test_a_setting_whose_component_does_not_exist_is_refused(
     assert "does not exist yet" in text
 
 
+@pytest.mark.parametrize("argument", ["max_model_len", "max_num_seqs", "kv_cache_memory_bytes"])
+def test_an_argument_that_no_run_can_have_is_refused_with_the_rest(argument: str) -> None:
+    """2^60; a number that is a mistake must not end the program where the plan resolves."""
+    settings = dev()
+    settings["models"][0]["engine"] = {argument: 1 << 60}
+    assert f"models[0].engine.{argument}" in problems(settings)
+
+
 PROVIDER: Final[dict[str, Any]] = {
     "name": "saas",
     "schema_name": "OpenAI",
