@@ -89,6 +89,10 @@ def test_the_cache_gives_up_the_end_of_what_was_used_longest_ago() -> None:
     assert cache.hits([b"a2"]) == 1
 
 
+def no_secret(_namespace: str, _name: str, _key: str) -> str | None:
+    return None
+
+
 def snapshot_engines() -> list[tuple[str, Object]]:
     """Return the pod templates of all engines that the environments' programs make."""
     files = sorted((PROJECT_ROOT / "tests" / "snapshots").rglob("engine.yaml"))
@@ -106,7 +110,7 @@ def test_every_environments_engines_are_taken_as_their_pods_start_them() -> None
     # dev has two models, staging eight, prod twelve in two regions and two at the edge.
     assert len(engines) >= 20
     for name, template in engines:
-        settings = Pod(template).settings(ENGINES, lambda *_: None)
+        settings = Pod(template).settings(ENGINES, no_secret)
         assert settings.names == (name,)
         assert settings.port == 8000
         assert (
