@@ -91,7 +91,14 @@ def return_one_series(manifest: Manifest, context: Context) -> Iterator[Breach]:
     for trigger in _prometheus(manifest):
         node = trigger.at("metadata", "query")
         query = node.text() or ""
-        if not promql.shape(query).single:
+        fault = promql.fault(query)
+        if fault is not None:
+            yield Breach(
+                node.path,
+                f"Prometheus refuses the query: {fault}",
+                remedy="write it as PromQL; `promtool query instant` tries it",
+            )
+        elif not promql.shape(query).single:
             yield Breach(node.path, "the query returns one series per pod")
 
 

@@ -176,7 +176,16 @@ def test_no_shape_makes_a_rule_raise(name: str, data: st.DataObject) -> None:
         ("histogram_quantile(0.95, rate(x_bucket[5m]))", False, False),
         ("clamp_max(avg(x), 1)", True, False),
         ("sum(x) / on() count(y)", True, False),
-        ('sum(x{m="a) or b"}) offset 5m', True, True),
+        ('sum(x{m="a) or b"} offset 5m)', True, True),
+        ('sum(x{m="a) or b"}) offset 5m', False, None),
+        ("sum(rate(x[{{ .Values.window }}]))", True, True),
+        ("sum(rate(x[$__rate_interval]))", True, True),
+        ("sum(x", False, None),
+        ("topk(1, x)", True, None),
+        ("sum(x) > bool 3", True, True),
+        ("sum(x) unless y", True, True),
+        ('count_values("v", x)', False, None),
+        ('label_replace(sum(x), "a", "b", "c", "d")', True, True),
         ("topk(3, x)", False, None),
         ("scalar(sum(x))", True, True),
         ("vector(1)", True, False),
@@ -185,6 +194,25 @@ def test_no_shape_makes_a_rule_raise(name: str, data: st.DataObject) -> None:
 def test_the_shape_of_a_query_is_seen(query: str, single: bool, grows: bool | None) -> None:
     """KEDA-08 and KEDA-09 both follow from it."""
     assert promql.shape(query) == promql.Shape(single, grows)
+
+
+@pytest.mark.parametrize(
+    ("query", "refused"),
+    [
+        ("sum(vllm:x", True),
+        ("sum(vllm:x) offset 5m", True),
+        ("sum(vllm:x{a=b})", True),
+        ('sum(vllm:x{a="b"})', False),
+        ("sum({{ .Values.metric }})", False),
+        ('sum(vllm:x{model="{{ .Values.model }}"', True),
+        ("sum(rate(vllm:x[$window]))", False),
+    ],
+)
+def test_what_prometheus_would_not_read_is_told_unless_a_template_stands_there(
+    query: str, refused: bool
+) -> None:
+    """A modifier after an aggregation and a value without quotes are Prometheus' own errors."""
+    assert (promql.fault(query) is not None) == refused
 
 
 def option(words: Sequence[str], name: str) -> str | None:
