@@ -22,6 +22,7 @@ from pydantic import JsonValue
 from benchmarks.shared.memory_cases import ROOT
 from catalog.loader import load
 from models.architecture import architecture
+from models.core.releases import newest
 from models.engine.arguments import EngineArguments
 from models.facts.catalog import Catalog
 from models.memory import BudgetRequest, Card, behavior_of_contract, budget
@@ -60,8 +61,8 @@ Job = tuple[Mapping[str, JsonValue], BudgetRequest]
 
 def jobs(catalog: Catalog, number: int = NUMBER) -> list[Job]:
     """Return requests over every model and card of the catalog, each of another length."""
-    contract = max(catalog.engines.items(), key=lambda item: tuple(map(int, item[0].split("."))))
-    behavior = behavior_of_contract(contract[1])
+    contract = catalog.engines[newest(catalog.engines)]
+    behavior = behavior_of_contract(contract)
     pairs = itertools.product(catalog.models.values(), catalog.accelerators.values())
     shapes = {name: architecture(model.config) for name, model in catalog.models.items()}
     found: list[Job] = []

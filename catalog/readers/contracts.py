@@ -6,6 +6,7 @@ from catalog.readers.deferred import DeferredValues
 from catalog.readers.files import RemovalsFile
 from catalog.readers.reading import Reader
 from models.core.problems import shown
+from models.core.releases import numbers
 from models.facts.contract import EngineContract
 
 
@@ -38,7 +39,7 @@ def _versions(reader: Reader) -> list[str]:
             found.append(file.stem)
         else:
             reader.problem(f"engines/{file.name}", "must be named for a release, as 0.33.0.yaml is")
-    return sorted(found, key=_numbers)
+    return sorted(found, key=numbers)
 
 
 def _engine(reader: Reader, version: str, removals: RemovalsFile) -> EngineContract | None:
@@ -77,8 +78,4 @@ def _with_removals(contract: EngineContract, removals: RemovalsFile) -> EngineCo
 
 
 def _is_gone(gone_in: str | None, version: str) -> bool:
-    return gone_in is None or _numbers(gone_in) <= _numbers(version)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
+    return gone_in is None or numbers(gone_in) <= numbers(version)

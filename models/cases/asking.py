@@ -18,6 +18,7 @@ from models.cases.cards import CardNames, FoundCard
 from models.cases.cases import Case, arguments_of_case
 from models.cases.quantization import stored_as_named
 from models.core.problems import ProblemsError, shown
+from models.core.releases import newest
 from models.engine.arguments import EngineArguments
 from models.facts.catalog import Catalog, CatalogModel
 from models.facts.contract import EngineContract, MinimumCapability
@@ -153,11 +154,7 @@ def _pinned(entry: CatalogModel | None, sources: Sources) -> str | None:
     if entry is not None:
         return entry.entry.engine
     releases = list(sources.catalog.engines)
-    return max(releases, key=_numbers) if releases else None
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
+    return newest(releases) if releases else None
 
 
 def contract_of(version: str | None, catalog: Catalog) -> EngineContract | None:

@@ -14,6 +14,7 @@ from models.architecture import architecture
 from models.core.base import UNRESOLVED, Model
 from models.core.names import WORKLOAD_NAME_MAX
 from models.core.problems import Problem, ProblemsError
+from models.core.releases import newest
 from models.engine.profiles import PROFILES, EngineOverrides, Environment
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import ModelEntry, Status, WeightFormat
@@ -69,7 +70,7 @@ def catalog_name(text: str) -> str:
 
 def newest_engine(engines: Mapping[str, EngineContract]) -> str:
     """Return the newest release that the catalog has a contract of."""
-    return max(engines, key=lambda version: tuple(map(int, version.split("."))))
+    return newest(engines)
 
 
 def snapshot_of(parts: Sequence[str]) -> tuple[str, str]:

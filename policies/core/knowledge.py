@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import JsonValue
 
 from catalog.loader import load
+from models.core import releases
 from models.core.problems import ProblemsError
 from models.facts.catalog import Catalog, plain_name
 from models.facts.contract import EngineContract
@@ -42,12 +43,7 @@ def engines() -> Mapping[str, EngineContract]:
 def newest() -> EngineContract:
     """Return the newest release's contract."""
     found = engines()
-    return found[max(found, key=numbers)]
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """Return a version's numbers, fit for comparison."""
-    return tuple(int(part) for part in version.split("."))
+    return found[releases.newest(found)]
 
 
 def by_digest(digest: str | None) -> EngineContract | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from models.core import releases
 from models.facts.contract import EngineContract, Metric
 from policies.core import knowledge
 from policies.core.context import Context
@@ -92,9 +93,7 @@ class _Judge:
     def __init__(self, stack: Stack, context: Context) -> None:
         self.releases, self.pinned = _releases(stack, context)
         contracts = {each.version: each for known in self.releases for each in known.contracts}
-        self.contracts = sorted(
-            contracts.values(), key=lambda each: knowledge.numbers(each.version)
-        )
+        self.contracts = sorted(contracts.values(), key=lambda each: releases.numbers(each.version))
         self.defined = {name for each in stack.manifests for name in recorded(each)}
         self.labels = {label for each in stack.manifests for label in target_labels(each)}
         self.routed = any(_is_router(stack))
@@ -154,9 +153,9 @@ class _Judge:
 
     def _since(self, name: str) -> str | None:
         """Return the first later release that exports the series."""
-        latest = knowledge.numbers(self.contracts[-1].version)
+        latest = releases.numbers(self.contracts[-1].version)
         for version, contract in knowledge.engines().items():
-            if knowledge.numbers(version) > latest and _metric(contract, name) is not None:
+            if releases.numbers(version) > latest and _metric(contract, name) is not None:
                 return version
         return None
 
@@ -226,7 +225,7 @@ def _is_router(stack: Stack) -> Iterator[bool]:
 
 
 def _is_old(version: str) -> bool:
-    return version[:1].isdigit() and knowledge.numbers(version) < _REWRITE
+    return version[:1].isdigit() and releases.numbers(version) < _REWRITE
 
 
 def _releases(stack: Stack, context: Context) -> tuple[Sequence[Release], bool]:

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from models.core import releases
 from models.facts.contract import EngineContract
 from policies.core import knowledge
 from policies.core.context import Context
@@ -106,7 +107,7 @@ def _neighbors(wanted: tuple[int, int, int], shown: str, early: bool) -> Release
     engines = knowledge.engines()
     if shown in engines and not early:
         return Release(text=shown, contracts=(engines[shown],))
-    versions = [(knowledge.numbers(version), contract) for version, contract in engines.items()]
+    versions = [(releases.numbers(version), contract) for version, contract in engines.items()]
     older = [contract for version, contract in versions if version < wanted]
     newer = [contract for version, contract in versions if version >= wanted]
     if not older:
