@@ -88,7 +88,7 @@ def _service_backend_problems(obj: Object, objects: Objects) -> Iterable[str]:
 
 
 def security_policy(obj: Object, objects: Objects) -> Object:
-    """Accept a BackendSecurityPolicy whose targets exist and whose API key has a value."""
+    """Accept a BackendSecurityPolicy whose targets exist and whose key or credentials are there."""
     return _verdict(obj, _security_problems(obj, objects))
 
 
@@ -97,10 +97,22 @@ def _security_problems(obj: Object, objects: Objects) -> Iterable[str]:
         found = resolve(objects, obj, ref, _SERVICE_BACKENDS)
         if isinstance(found, Missing):
             yield found.message
-    api_key = section(obj["spec"], "apiKey")
-    if "secretRef" in api_key:
-        secret = resolve(objects, obj, api_key["secretRef"], SECRETS)
+    for block, key in _KEYS.items():
+        held = section(obj["spec"], block)
+        held = section(held, "credentialsFile") if block == "awsCredentials" else held
+        if "secretRef" not in held:
+            continue
+        secret = resolve(objects, obj, held["secretRef"], SECRETS)
         if isinstance(secret, Missing):
             yield secret.message
-        elif not section(secret, "data").get("apiKey"):
-            yield f"{label(secret)} has no key apiKey"
+        elif not section(secret, "data").get(key):
+            yield f"{label(secret)} has no key {key}"
+
+
+_KEYS: Final = {
+    "apiKey": "apiKey",
+    "azureAPIKey": "apiKey",
+    "anthropicAPIKey": "apiKey",
+    "awsCredentials": "credentials",
+}
+"""What the Secret of each block must hold."""

@@ -104,6 +104,32 @@ def test_an_api_key_has_its_own_key_in_the_secret() -> None:
     assert verdict("BackendSecurityPolicy", objects)["status"] == "False"
 
 
+@pytest.mark.parametrize(
+    ("block", "key"),
+    [
+        ("apiKey", "apiKey"),
+        ("azureAPIKey", "apiKey"),
+        ("anthropicAPIKey", "apiKey"),
+        ("awsCredentials", "credentials"),
+    ],
+)
+def test_every_way_to_prove_who_asks_has_its_secret(block: str, key: str) -> None:
+    """By upstream's examples: the key that the controller reads, in the Secret that is named."""
+    reference = {"secretRef": {"kind": "Secret", "name": "saas"}}
+    held = {"region": "r", "credentialsFile": reference} if block == "awsCredentials" else reference
+    objects = Objects.of(picture())
+    policy = objects.get("BackendSecurityPolicy", "llm", "key") or {}
+    policy["spec"] = {"targetRefs": policy["spec"]["targetRefs"], "type": "any", block: held}
+    secret = objects.get("Secret", "llm", "saas") or {}
+    secret["data"] = {key: "c2FtcGxl"}
+    assert verdict("BackendSecurityPolicy", objects)["status"] == "True"
+    secret["data"] = {"other": "c2FtcGxl"}
+    refused = verdict("BackendSecurityPolicy", objects)
+    assert (refused["status"], f"has no key {key}" in refused["message"]) == ("False", True)
+    without("Secret", "saas")(objects)
+    assert "Secret llm/saas does not exist" in verdict("BackendSecurityPolicy", objects)["message"]
+
+
 def test_a_tenant_counts_its_servers_and_drives() -> None:
     objects = Objects.of(picture())
     with_spec("Tenant", pools=[{"name": "p", "servers": 4, "volumesPerServer": 2}])(objects)
