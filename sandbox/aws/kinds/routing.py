@@ -7,63 +7,42 @@ from sandbox.aws.core.errors import AwsError
 from sandbox.aws.core.kind import Kind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import Props, items
+from sandbox.aws.kinds.listed import Listed
+from sandbox.aws.kinds.security import GROUP
 from sandbox.aws.kinds.tools import (
     chosen,
     ec2_tags,
-    one,
-    require,
     settle_ec2_tags,
-    specification,
     unless_gone,
 )
+from sandbox.aws.kinds.vpc import GATEWAY, NAT
 
 _NO_TABLE: Final = ("InvalidRouteTableID.NotFound",)
 _NO_ROUTE: Final = ("InvalidRoute.NotFound", *_NO_TABLE)
 _NO_ASSOCIATION: Final = ("InvalidAssociationID.NotFound",)
-_NO_ENDPOINT: Final = ("InvalidVpcEndpointId.NotFound",)
+_ENDPOINT: Final = Listed(
+    noun="VpcEndpoint",
+    gone=("InvalidVpcEndpointId.NotFound",),
+    creates=(
+        "vpcId",
+        "serviceName",
+        "vpcEndpointType",
+        "privateDnsEnabled",
+        "routeTableIds",
+        "subnetIds",
+        "securityGroupIds",
+    ),
+)
+_TABLE: Final = Listed(noun="RouteTable", gone=_NO_TABLE, creates=("vpcId",), reads=("vpcId",))
 _TARGETS: Final = {"gatewayId": "GatewayId", "natGatewayId": "NatGatewayId"}
-
-
-def _table(aws: Aws, identity: str) -> dict[str, Any] | None:
-    operation, key = "describe_route_tables", "RouteTables"
-    return one(aws, operation, key, _NO_TABLE, RouteTableIds=[identity])
-
-
-def _create_table(aws: Aws, inputs: Props) -> str:
-    tags = specification("route-table", inputs)
-    made = aws.call("ec2", "create_route_table", VpcId=inputs["vpcId"], TagSpecifications=tags)
-    return str(made["RouteTable"]["RouteTableId"])
-
-
-def _read_table(aws: Aws, identity: str, _: Props) -> Props | None:
-    found = _table(aws, identity)
-    if found is None:
-        return None
-    return {
-        "arn": aws.arn("ec2", f"route-table/{identity}"),
-        "ownerId": aws.account,
-        "vpcId": found["VpcId"],
-        "tagsAll": ec2_tags(aws, identity),
-    }
-
-
-def _delete_table(aws: Aws, identity: str, _: Props) -> None:
-    unless_gone(aws, "ec2", "delete_route_table", _NO_TABLE, RouteTableId=identity)
 
 
 def _require_target(aws: Aws, inputs: Props) -> None:
     """Raise what EC2 says of a gateway that does not exist; moto takes any."""
     if nat := inputs.get("natGatewayId"):
-        gone = ("NatGatewayNotFound",)
-        found = one(aws, "describe_nat_gateways", "NatGateways", gone, NatGatewayIds=[nat])
-        message = f"The NatGateway ID '{nat}' does not exist"
-        require(found, "CreateRoute", "InvalidNatGatewayID.NotFound", message)
+        NAT.require(aws, nat, "CreateRoute", "InvalidNatGatewayID.NotFound", noun="NatGateway ID")
     if gateway := inputs.get("gatewayId"):
-        gone = ("InvalidInternetGatewayID.NotFound",)
-        listing = ("describe_internet_gateways", "InternetGateways")
-        found = one(aws, *listing, gone, InternetGatewayIds=[gateway])
-        message = f"The gateway ID '{gateway}' does not exist"
-        require(found, "CreateRoute", "InvalidGatewayID.NotFound", message)
+        GATEWAY.require(aws, gateway, "CreateRoute", "InvalidGatewayID.NotFound", noun="gateway ID")
 
 
 def _create_route(aws: Aws, inputs: Props) -> str:
@@ -85,7 +64,7 @@ def _update_route(aws: Aws, identity: str, old: Props, new: Props) -> None:
 
 def _read_route(aws: Aws, identity: str, _: Props) -> Props | None:
     table, to = identity.split("_")
-    for each in items(_table(aws, table), "Routes"):
+    for each in items(_TABLE.find(aws, table), "Routes"):
         if each.get("DestinationCidrBlock") == to:
             return {
                 "routeTableId": table,
@@ -154,28 +133,13 @@ def _delete_association(aws: Aws, _identity: str, state: Props) -> None:
 
 def _create_endpoint(aws: Aws, inputs: Props) -> str:
     for group in inputs.get("securityGroupIds") or ():
-        gone = ("InvalidGroup.NotFound",)
-        found = one(aws, "describe_security_groups", "SecurityGroups", gone, GroupIds=[group])
-        message = f"The security group '{group}' does not exist"
-        require(found, "CreateVpcEndpoint", "InvalidGroup.NotFound", message)
-    names = {
-        "vpcId": "VpcId",
-        "serviceName": "ServiceName",
-        "vpcEndpointType": "VpcEndpointType",
-        "privateDnsEnabled": "PrivateDnsEnabled",
-        "policy": "PolicyDocument",
-        "routeTableIds": "RouteTableIds",
-        "subnetIds": "SubnetIds",
-        "securityGroupIds": "SecurityGroupIds",
-    }
-    tags = specification("vpc-endpoint", inputs)
-    made = aws.call("ec2", "create_vpc_endpoint", TagSpecifications=tags, **chosen(inputs, names))
-    return str(made["VpcEndpoint"]["VpcEndpointId"])
+        GROUP.require(aws, group, "CreateVpcEndpoint", noun="security group")
+    policy = chosen(inputs, {"policy": "PolicyDocument"})
+    return _ENDPOINT.make(aws, inputs, **policy)
 
 
 def _endpoint(aws: Aws, identity: str) -> dict[str, Any] | None:
-    operation, key = "describe_vpc_endpoints", "VpcEndpoints"
-    found = one(aws, operation, key, _NO_ENDPOINT, VpcEndpointIds=[identity])
+    found = _ENDPOINT.find(aws, identity)
     return None if found is None or found["State"] == "deleted" else found
 
 
@@ -226,10 +190,10 @@ ROUTE_TABLE: Final = Kind(
     type="aws:ec2/routeTable:RouteTable",
     sdk="ec2.RouteTable",
     rules=Rules(source="internal/service/ec2/vpc_route_table.go", replace=("vpcId",)),
-    create=_create_table,
+    create=_TABLE.make,
     settle=settle_ec2_tags,
-    read=_read_table,
-    delete=_delete_table,
+    read=_TABLE.read,
+    delete=_TABLE.delete,
 )
 ROUTE: Final = Kind(
     type="aws:ec2/route:Route",

@@ -8,10 +8,10 @@ from sandbox.aws.core.errors import AwsError
 from sandbox.aws.core.kind import Kind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import Props, part
+from sandbox.aws.kinds.listed import Listed
 from sandbox.aws.kinds.tools import (
     chosen,
     ec2_tags,
-    one,
     require,
     settle_ec2_tags,
     specification,
@@ -20,25 +20,26 @@ from sandbox.aws.kinds.tools import (
 
 _NO_GROUP: Final = ("InvalidGroup.NotFound",)
 _NO_RULE: Final = ("InvalidSecurityGroupRuleId.NotFound",)
-
-
-def _group(aws: Aws, identity: str) -> dict[str, Any] | None:
-    operation, key = "describe_security_groups", "SecurityGroups"
-    return one(aws, operation, key, _NO_GROUP, GroupIds=[identity])
+_RULE: Final = Listed(noun="SecurityGroupRule", gone=_NO_RULE)
+GROUP: Final = Listed(
+    noun="SecurityGroup",
+    gone=_NO_GROUP,
+    creates=("description", "vpcId"),
+    reads=("description", "vpcId"),
+    more=lambda _aws, _identity, described: {
+        "name": described["GroupName"],
+        "egress": [],
+        "ingress": [],
+    },
+    key="GroupId",
+)
 
 
 def _create_group(aws: Aws, inputs: Props) -> str:
-    made = aws.call(
-        "ec2",
-        "create_security_group",
-        GroupName=inputs["name"],
-        Description=inputs["description"],
-        VpcId=inputs["vpcId"],
-        TagSpecifications=specification("security-group", inputs),
-    )
+    identity = GROUP.make(aws, inputs, GroupName=inputs["name"])
     # EC2 lets a new group out to everywhere; the Terraform provider takes that away.
-    _revoke_all(aws, made["GroupId"], egress=True)
-    return str(made["GroupId"])
+    _revoke_all(aws, identity, egress=True)
+    return identity
 
 
 def _rules_of(aws: Aws, group: str) -> list[dict[str, Any]]:
@@ -56,22 +57,6 @@ def _revoke_all(aws: Aws, group: str, *, egress: bool) -> None:
         aws.call("ec2", operation, GroupId=group, SecurityGroupRuleIds=ids)
 
 
-def _read_group(aws: Aws, identity: str, _: Props) -> Props | None:
-    found = _group(aws, identity)
-    if found is None:
-        return None
-    return {
-        "arn": aws.arn("ec2", f"security-group/{identity}"),
-        "description": found["Description"],
-        "name": found["GroupName"],
-        "ownerId": aws.account,
-        "vpcId": found["VpcId"],
-        "egress": [],
-        "ingress": [],
-        "tagsAll": ec2_tags(aws, identity),
-    }
-
-
 def _users(aws: Aws, identity: str) -> list[str]:
     """Return what still uses a group: moto would delete it all the same."""
     filters = [{"Name": "group-id", "Values": [identity]}]
@@ -85,13 +70,13 @@ def _users(aws: Aws, identity: str) -> list[str]:
 
 
 def _delete_group(aws: Aws, identity: str, state: Props) -> None:
-    if state.get("revokeRulesOnDelete") and _group(aws, identity) is not None:
+    if state.get("revokeRulesOnDelete") and GROUP.find(aws, identity) is not None:
         _revoke_all(aws, identity, egress=True)
         _revoke_all(aws, identity, egress=False)
     if used := _users(aws, identity):
         message = f"resource {identity} has a dependent object ({', '.join(used)})"
         raise AwsError("DeleteSecurityGroup", "DependencyViolation", message)
-    unless_gone(aws, "ec2", "delete_security_group", _NO_GROUP, GroupId=identity)
+    GROUP.delete(aws, identity, state)
 
 
 def _default_of(aws: Aws, inputs: Props) -> str:
@@ -112,7 +97,7 @@ def _close(aws: Aws, identity: str, inputs: Props) -> None:
 
 
 def _read_default(aws: Aws, identity: str, known: Props) -> Props | None:
-    found = _read_group(aws, identity, known)
+    found = GROUP.read(aws, identity, known)
     if found is None:
         return None
     open_rules = _rules_of(aws, identity)
@@ -153,9 +138,8 @@ def _permission(inputs: Props) -> dict[str, Any]:
 def _create_rule(direction: str, aws: Aws, inputs: Props) -> str:
     group = str(inputs["securityGroupId"])
     for each in {group, str(inputs.get("referencedSecurityGroupId") or group)}:
-        message = f"The security group '{each}' does not exist"
         operation = f"AuthorizeSecurityGroup{direction.title()}"
-        require(_group(aws, each), operation, _NO_GROUP[0], message)
+        GROUP.require(aws, each, operation, noun="security group")
     made = aws.call(
         "ec2",
         f"authorize_security_group_{direction}",
@@ -164,11 +148,6 @@ def _create_rule(direction: str, aws: Aws, inputs: Props) -> str:
         TagSpecifications=specification("security-group-rule", inputs),
     )
     return str(made["SecurityGroupRules"][0]["SecurityGroupRuleId"])
-
-
-def _rule(aws: Aws, identity: str) -> dict[str, Any] | None:
-    operation, key = "describe_security_group_rules", "SecurityGroupRules"
-    return one(aws, operation, key, _NO_RULE, SecurityGroupRuleIds=[identity])
 
 
 def _update_rule(aws: Aws, identity: str, _old: Props, new: Props) -> None:
@@ -185,7 +164,7 @@ def _update_rule(aws: Aws, identity: str, _old: Props, new: Props) -> None:
 
 
 def _read_rule(aws: Aws, identity: str, known: Props) -> Props | None:
-    found = _rule(aws, identity)
+    found = _RULE.find(aws, identity)
     if found is None:
         return None
     read: Props = {
@@ -256,7 +235,7 @@ SECURITY_GROUP: Final = Kind(
     ),
     create=_create_group,
     settle=settle_ec2_tags,
-    read=_read_group,
+    read=GROUP.read,
     delete=_delete_group,
 )
 DEFAULT_SECURITY_GROUP: Final = Kind(

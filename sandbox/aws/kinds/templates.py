@@ -7,16 +7,16 @@ from sandbox.aws.core.api import Aws
 from sandbox.aws.core.kind import Kind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import Props, is_empty, items
+from sandbox.aws.kinds.listed import Listed
+from sandbox.aws.kinds.security import GROUP
 from sandbox.aws.kinds.tools import (
     ec2_tags,
-    one,
-    require,
     settle_ec2_tags,
-    specification,
     unless_gone,
 )
 
 _GONE: Final = ("InvalidLaunchTemplateId.NotFound", "InvalidLaunchTemplateId.NotFoundException")
+_TEMPLATE: Final = Listed(noun="LaunchTemplate", gone=_GONE)
 
 DATA: Final = (
     "blockDeviceMappings.deviceName",
@@ -105,29 +105,22 @@ def _require_groups(aws: Aws, inputs: Props) -> None:
     for interface in inputs.get("networkInterfaces") or ():
         named |= set(interface.get("securityGroups") or ())
     for each in sorted(named):
-        gone = ("InvalidGroup.NotFound",)
-        found = one(aws, "describe_security_groups", "SecurityGroups", gone, GroupIds=[each])
-        message = f"The security group '{each}' does not exist"
-        require(found, "CreateLaunchTemplate", gone[0], message)
+        GROUP.require(aws, each, "CreateLaunchTemplate", noun="security group")
 
 
 def _create(aws: Aws, inputs: Props) -> str:
     _require_groups(aws, inputs)
-    description = {"VersionDescription": inputs["description"]} if inputs.get("description") else {}
-    made = aws.call(
-        "ec2",
-        "create_launch_template",
+    return _TEMPLATE.make(
+        aws,
+        inputs,
         LaunchTemplateName=inputs["name"],
         LaunchTemplateData=data(inputs),
-        TagSpecifications=specification("launch-template", inputs),
-        **description,
+        **_description(inputs),
     )
-    return str(made["LaunchTemplate"]["LaunchTemplateId"])
 
 
-def _find(aws: Aws, identity: str) -> dict[str, Any] | None:
-    operation, key = "describe_launch_templates", "LaunchTemplates"
-    return one(aws, operation, key, _GONE, LaunchTemplateIds=[identity])
+def _description(inputs: Props) -> dict[str, str]:
+    return {"VersionDescription": inputs["description"]} if inputs.get("description") else {}
 
 
 def _version(aws: Aws, identity: str) -> dict[str, Any]:
@@ -153,7 +146,7 @@ def _update(aws: Aws, identity: str, _old: Props, new: Props) -> None:
             "create_launch_template_version",
             LaunchTemplateId=identity,
             LaunchTemplateData=wanted,
-            **({"VersionDescription": new["description"]} if new.get("description") else {}),
+            **_description(new),
         )
         number = made["LaunchTemplateVersion"]["VersionNumber"]
     if not new.get("updateDefaultVersion"):
@@ -168,7 +161,7 @@ def _update(aws: Aws, identity: str, _old: Props, new: Props) -> None:
 
 
 def _read(aws: Aws, identity: str, _: Props) -> Props | None:
-    found = _find(aws, identity)
+    found = _TEMPLATE.find(aws, identity)
     if found is None:
         return None
     latest = _version(aws, identity)

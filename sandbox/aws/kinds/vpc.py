@@ -9,21 +9,16 @@ from sandbox.aws.core.api import Aws
 from sandbox.aws.core.kind import Kind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import UNKNOWN, Props, items
+from sandbox.aws.kinds.listed import Listed
 from sandbox.aws.kinds.tools import (
-    chosen,
     ec2_tags,
     one,
-    require,
     settle_ec2_tags,
     specification,
     unless_gone,
 )
 
-_NO_VPC: Final = ("InvalidVpcID.NotFound",)
-_NO_SUBNET: Final = ("InvalidSubnetID.NotFound",)
-_NO_GATEWAY: Final = ("InvalidInternetGatewayID.NotFound",)
 _NO_ADDRESS: Final = ("InvalidAllocationID.NotFound",)
-_NO_NAT: Final = ("NatGatewayNotFound",)
 
 
 def _cidr(inputs: Props) -> Iterator[Problem]:
@@ -34,16 +29,6 @@ def _cidr(inputs: Props) -> Iterator[Problem]:
         ipaddress.IPv4Network(text)
     except ValueError as error:
         yield Problem(path="cidrBlock", message=f"not a network: {error}", value=shown(text))
-
-
-def _create_vpc(aws: Aws, inputs: Props) -> str:
-    made = aws.call(
-        "ec2",
-        "create_vpc",
-        CidrBlock=inputs["cidrBlock"],
-        TagSpecifications=specification("vpc", inputs),
-    )
-    return str(made["Vpc"]["VpcId"])
 
 
 def _settle_vpc(aws: Aws, identity: str, inputs: Props) -> None:
@@ -60,26 +45,17 @@ _ATTRIBUTES: Final = {
 }
 
 
-def _read_vpc(aws: Aws, identity: str, _: Props) -> Props | None:
-    found = one(aws, "describe_vpcs", "Vpcs", _NO_VPC, VpcIds=[identity])
-    if found is None:
-        return None
+def _vpc_outputs(aws: Aws, identity: str, _: Props) -> Props:
     attributes = {name: _attribute(aws, identity, api) for name, api in _ATTRIBUTES.items()}
     main = {"Name": "association.main", "Values": ["true"]}
     inside = {"Name": "vpc-id", "Values": [identity]}
     tables = aws.call("ec2", "describe_route_tables", Filters=[inside, main])["RouteTables"]
     table = tables[0]["RouteTableId"] if tables else None
     return {
-        "arn": aws.arn("ec2", f"vpc/{identity}"),
-        "cidrBlock": found["CidrBlock"],
         "defaultNetworkAclId": _default(aws, identity, "network_acls", "NetworkAcl"),
         "defaultRouteTableId": table,
         "defaultSecurityGroupId": _default(aws, identity, "security_groups", "Group"),
-        "dhcpOptionsId": found["DhcpOptionsId"],
-        "instanceTenancy": found["InstanceTenancy"],
         "mainRouteTableId": table,
-        "ownerId": aws.account,
-        "tagsAll": ec2_tags(aws, identity),
         **attributes,
     }
 
@@ -100,57 +76,10 @@ def _default(aws: Aws, identity: str, listing: str, key: str) -> str:
     return str(next(each[f"{key}Id"] for each in told["NetworkAcls"] if each["IsDefault"]))
 
 
-def _delete_vpc(aws: Aws, identity: str, _: Props) -> None:
-    unless_gone(aws, "ec2", "delete_vpc", _NO_VPC, VpcId=identity)
-
-
-def _create_subnet(aws: Aws, inputs: Props) -> str:
-    names = {"vpcId": "VpcId", "cidrBlock": "CidrBlock", "availabilityZone": "AvailabilityZone"}
-    made = aws.call(
-        "ec2",
-        "create_subnet",
-        TagSpecifications=specification("subnet", inputs),
-        **chosen(inputs, names),
-    )
-    return str(made["Subnet"]["SubnetId"])
-
-
 def _settle_subnet(aws: Aws, identity: str, inputs: Props) -> None:
     public = {"Value": bool(inputs.get("mapPublicIpOnLaunch"))}
     aws.call("ec2", "modify_subnet_attribute", SubnetId=identity, MapPublicIpOnLaunch=public)
     settle_ec2_tags(aws, identity, inputs)
-
-
-def _read_subnet(aws: Aws, identity: str, _: Props) -> Props | None:
-    found = one(aws, "describe_subnets", "Subnets", _NO_SUBNET, SubnetIds=[identity])
-    if found is None:
-        return None
-    return {
-        "arn": found["SubnetArn"],
-        "assignIpv6AddressOnCreation": found["AssignIpv6AddressOnCreation"],
-        "availabilityZone": found["AvailabilityZone"],
-        "availabilityZoneId": found["AvailabilityZoneId"],
-        "cidrBlock": found["CidrBlock"],
-        "mapPublicIpOnLaunch": found["MapPublicIpOnLaunch"],
-        "ownerId": aws.account,
-        "vpcId": found["VpcId"],
-        "tagsAll": ec2_tags(aws, identity),
-    }
-
-
-def _delete_subnet(aws: Aws, identity: str, _: Props) -> None:
-    unless_gone(aws, "ec2", "delete_subnet", _NO_SUBNET, SubnetId=identity)
-
-
-def _create_gateway(aws: Aws, inputs: Props) -> str:
-    tags = specification("internet-gateway", inputs)
-    made = aws.call("ec2", "create_internet_gateway", TagSpecifications=tags)
-    return str(made["InternetGateway"]["InternetGatewayId"])
-
-
-def _gateway(aws: Aws, identity: str) -> dict[str, Any] | None:
-    operation, key = "describe_internet_gateways", "InternetGateways"
-    return one(aws, operation, key, _NO_GATEWAY, InternetGatewayIds=[identity])
 
 
 def _attached(found: dict[str, Any]) -> str | None:
@@ -159,7 +88,7 @@ def _attached(found: dict[str, Any]) -> str | None:
 
 
 def _settle_gateway(aws: Aws, identity: str, inputs: Props) -> None:
-    now, wanted = _attached(_gateway(aws, identity) or {}), inputs.get("vpcId")
+    now, wanted = _attached(GATEWAY.find(aws, identity) or {}), inputs.get("vpcId")
     both = {"InternetGatewayId": identity}
     if now is not None and now != wanted:
         aws.call("ec2", "detach_internet_gateway", VpcId=now, **both)
@@ -168,20 +97,8 @@ def _settle_gateway(aws: Aws, identity: str, inputs: Props) -> None:
     settle_ec2_tags(aws, identity, inputs)
 
 
-def _read_gateway(aws: Aws, identity: str, _: Props) -> Props | None:
-    found = _gateway(aws, identity)
-    if found is None:
-        return None
-    return {
-        "arn": aws.arn("ec2", f"internet-gateway/{identity}"),
-        "ownerId": aws.account,
-        "vpcId": _attached(found),
-        "tagsAll": ec2_tags(aws, identity),
-    }
-
-
 def _delete_gateway(aws: Aws, identity: str, _: Props) -> None:
-    found = _gateway(aws, identity)
+    found = GATEWAY.find(aws, identity)
     if found is None:
         return
     if (vpc := _attached(found)) is not None:
@@ -215,24 +132,12 @@ def _delete_address(aws: Aws, identity: str, _: Props) -> None:
 
 
 def _create_nat(aws: Aws, inputs: Props) -> str:
-    subnet = str(inputs["subnetId"])
-    found = one(aws, "describe_subnets", "Subnets", _NO_SUBNET, SubnetIds=[subnet])
-    missing = f"The subnet ID '{subnet}' does not exist"
-    require(found, "CreateNatGateway", _NO_SUBNET[0], missing)
-    names = {"allocationId": "AllocationId", "connectivityType": "ConnectivityType"}
-    made = aws.call(
-        "ec2",
-        "create_nat_gateway",
-        SubnetId=subnet,
-        TagSpecifications=specification("natgateway", inputs),
-        **chosen(inputs, names),
-    )
-    return str(made["NatGateway"]["NatGatewayId"])
+    _SUBNET.require(aws, str(inputs["subnetId"]), "CreateNatGateway", noun="subnet ID")
+    return NAT.make(aws, inputs)
 
 
 def _read_nat(aws: Aws, identity: str, _: Props) -> Props | None:
-    operation, key = "describe_nat_gateways", "NatGateways"
-    found = one(aws, operation, key, _NO_NAT, NatGatewayIds=[identity])
+    found = NAT.find(aws, identity)
     if found is None or found["State"] in ("deleted", "deleting"):
         return None
     address: Props = (items(found, "NatGatewayAddresses") or [{}])[0]
@@ -249,13 +154,44 @@ def _read_nat(aws: Aws, identity: str, _: Props) -> Props | None:
 
 
 def _delete_nat(aws: Aws, identity: str, state: Props) -> None:
-    unless_gone(aws, "ec2", "delete_nat_gateway", _NO_NAT, NatGatewayId=identity)
+    NAT.delete(aws, identity, state)
     # EC2 removes a gateway's interface with it; moto leaves it behind.
     if interface := state.get("networkInterfaceId"):
         gone = ("InvalidNetworkInterfaceID.NotFound",)
         unless_gone(aws, "ec2", "delete_network_interface", gone, NetworkInterfaceId=interface)
 
 
+_VPC: Final = Listed(
+    noun="Vpc",
+    gone=("InvalidVpcID.NotFound",),
+    creates=("cidrBlock",),
+    reads=("cidrBlock", "dhcpOptionsId", "instanceTenancy"),
+    more=_vpc_outputs,
+)
+_SUBNET: Final = Listed(
+    noun="Subnet",
+    gone=("InvalidSubnetID.NotFound",),
+    creates=("vpcId", "cidrBlock", "availabilityZone"),
+    reads=(
+        "assignIpv6AddressOnCreation",
+        "availabilityZone",
+        "availabilityZoneId",
+        "cidrBlock",
+        "mapPublicIpOnLaunch",
+        "vpcId",
+    ),
+)
+GATEWAY: Final = Listed(
+    noun="InternetGateway",
+    gone=("InvalidInternetGatewayID.NotFound",),
+    more=lambda _aws, _identity, described: {"vpcId": _attached(described)},
+)
+NAT: Final = Listed(
+    noun="NatGateway",
+    gone=("NatGatewayNotFound",),
+    creates=("subnetId", "allocationId", "connectivityType"),
+    tag="natgateway",
+)
 VPC: Final = Kind(
     type="aws:ec2/vpc:Vpc",
     sdk="ec2.Vpc",
@@ -265,10 +201,10 @@ VPC: Final = Kind(
         update=("enableDnsHostnames", "enableDnsSupport"),
         defaults={"enableDnsSupport": True},
     ),
-    create=_create_vpc,
+    create=_VPC.make,
     settle=_settle_vpc,
-    read=_read_vpc,
-    delete=_delete_vpc,
+    read=_VPC.read,
+    delete=_VPC.delete,
     check=_cidr,
 )
 SUBNET: Final = Kind(
@@ -280,19 +216,19 @@ SUBNET: Final = Kind(
         update=("mapPublicIpOnLaunch",),
         defaults={"mapPublicIpOnLaunch": False},
     ),
-    create=_create_subnet,
+    create=_SUBNET.make,
     settle=_settle_subnet,
-    read=_read_subnet,
-    delete=_delete_subnet,
+    read=_SUBNET.read,
+    delete=_SUBNET.delete,
     check=_cidr,
 )
 INTERNET_GATEWAY: Final = Kind(
     type="aws:ec2/internetGateway:InternetGateway",
     sdk="ec2.InternetGateway",
     rules=Rules(source="internal/service/ec2/vpc_internet_gateway.go", update=("vpcId",)),
-    create=_create_gateway,
+    create=GATEWAY.make,
     settle=_settle_gateway,
-    read=_read_gateway,
+    read=GATEWAY.read,
     delete=_delete_gateway,
 )
 EIP: Final = Kind(
