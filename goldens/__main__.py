@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from catalog.loader import load
 from catalog.readers.goldens import load_goldens
-from goldens.cases import Case, cases
+from goldens.cases import GoldenCase, cases
 from goldens.compare import differences, drift, plain
 from goldens.environment import OracleError
 from goldens.files import failed, golden, text_of, write
@@ -58,7 +58,7 @@ def _say(text: str) -> None:
 
 def _generate(
     catalog: Catalog,
-    asked: list[Case],
+    asked: list[GoldenCase],
     version: str,
     only: str | None,
     fresh: bool,
@@ -85,7 +85,12 @@ def _generate(
 
 
 def _sample(
-    catalog: Catalog, asked: list[Case], version: str, size: int, seed: int | None, workers: int
+    catalog: Catalog,
+    asked: list[GoldenCase],
+    version: str,
+    size: int,
+    seed: int | None,
+    workers: int,
 ) -> int:
     chosen_seed = random.SystemRandom().randrange(10**6) if seed is None else seed
     _say(f"a sample of {size} of {len(asked)} cases, seed {chosen_seed}")

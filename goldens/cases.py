@@ -45,7 +45,7 @@ _SHARED_MEMORY_KIB: Final[Mapping[tuple[int, int], int]] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Case:
+class GoldenCase:
     """One question: a model on a card with arguments; `asks` are (max_model_len, KV bytes)."""
 
     model: str
@@ -85,9 +85,9 @@ def card_of(accelerator: Accelerator) -> dict[str, JsonValue]:
     }
 
 
-def cases(catalog: Catalog, version: str) -> list[Case]:
+def cases(catalog: Catalog, version: str) -> list[GoldenCase]:
     """Return all cases of one engine release, in a fixed order."""
-    found: list[Case] = []
+    found: list[GoldenCase] = []
     for name in sorted(catalog.models):
         model = catalog.models[name]
         if model.entry.engine == version:
@@ -96,7 +96,7 @@ def cases(catalog: Catalog, version: str) -> list[Case]:
     return found
 
 
-def _on_card(catalog: Catalog, model: CatalogModel, card: Accelerator) -> Iterator[Case]:
+def _on_card(catalog: Catalog, model: CatalogModel, card: Accelerator) -> Iterator[GoldenCase]:
     built = architecture(model.config)
     contract = catalog.engines[model.entry.engine]
     alike = [a for a in catalog.accelerators.values() if a.capability == card.capability]
@@ -125,7 +125,7 @@ def _case(
     contract: EngineContract,
     tensor: int,
     dtype: str,
-) -> Case | None:
+) -> GoldenCase | None:
     wanted = Wanted(
         environment=Environment.PROD,
         entry=model.entry,
@@ -139,7 +139,7 @@ def _case(
     choice, problems = choose(wanted)
     if problems:
         return None
-    return Case(
+    return GoldenCase(
         model=model.entry.name,
         card=card.name,
         capability=card.capability,

@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from pydantic import JsonValue
 
-from goldens.cases import Case
+from goldens.cases import GoldenCase
 from models.facts.golden import ModelGoldens, config_sha256
 
 Answer = Mapping[str, JsonValue]
@@ -18,7 +18,7 @@ _PATH: Final = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+[\w.+-]+")
 _NOT_ANSWERED: Final = ("took more than", "the process died")
 
 
-def failed(answers: Mapping[str, Answer], asked: Iterable[Case]) -> list[str]:
+def failed(answers: Mapping[str, Answer], asked: Iterable[GoldenCase]) -> list[str]:
     """Return the cases that have no answer, with the reason: those are not goldens."""
     missing: list[str] = []
     for case in asked:
@@ -29,7 +29,7 @@ def failed(answers: Mapping[str, Answer], asked: Iterable[Case]) -> list[str]:
     return missing
 
 
-def golden(case: Case, answer: Answer) -> dict[str, JsonValue]:
+def golden(case: GoldenCase, answer: Answer) -> dict[str, JsonValue]:
     """Return one answer as a golden's plain values; what is empty is left out."""
     major, minor = case.capability
     error = answer.get("error")

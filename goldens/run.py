@@ -13,7 +13,7 @@ from typing import Final, cast
 
 from pydantic import JsonValue
 
-from goldens.cases import Case, card_of
+from goldens.cases import GoldenCase, card_of
 from goldens.environment import ROOT, driver_of, home, python_of
 from models.facts.catalog import Catalog
 
@@ -29,7 +29,7 @@ Say = Callable[[str], None]
 
 
 def ask(
-    asked: Iterable[Case],
+    asked: Iterable[GoldenCase],
     catalog: Catalog,
     version: str,
     *,

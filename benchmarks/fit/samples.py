@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.shared.memory_cases import Case
+from benchmarks.shared.memory_cases import MeasuredCase
 from models.core.base import GIB
 from models.core.problems import ProblemsError
 from models.memory.terms.constants import Fitted
@@ -21,7 +21,7 @@ from models.memory.verdict.measure import Measure, measure
 class Sample:
     """One run with what of it does not depend on the constants."""
 
-    case: Case
+    case: MeasuredCase
     taken: Measure
     weights: float
     kv_seen: float | None
@@ -67,7 +67,7 @@ class Sample:
         return loosely_known(request, resolved, self.weights, fitted)
 
 
-def samples(found: Sequence[Case]) -> list[Sample]:
+def samples(found: Sequence[MeasuredCase]) -> list[Sample]:
     """Return the runs that can be estimated."""
     result: list[Sample] = []
     for case in found:
@@ -84,7 +84,7 @@ def samples(found: Sequence[Case]) -> list[Sample]:
     return result
 
 
-def _kv_seen(case: Case, taken: Measure) -> float | None:
+def _kv_seen(case: MeasuredCase, taken: Measure) -> float | None:
     """Return the observed KV memory in GiB, from tokens where the log has no bytes."""
     stated = case.number("kv_cache_gib")
     if stated is None:

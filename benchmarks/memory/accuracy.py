@@ -17,7 +17,7 @@ from benchmarks.fit.samples import Sample, samples
 from benchmarks.peers.questions import missing_data
 from benchmarks.peers.scores import errors_of
 from benchmarks.peers.tables import shown, table
-from benchmarks.shared.memory_cases import Case, cases
+from benchmarks.shared.memory_cases import MeasuredCase, cases
 from models.memory import budget
 from models.memory.terms.constants import FITTED, Fitted
 
@@ -147,7 +147,7 @@ def unknown() -> str:
     )
 
 
-def _lacks(case: Case) -> str:
+def _lacks(case: MeasuredCase) -> str:
     if case.request is None:
         return (case.missing or "").split(";")[0]
     return "; ".join(budget(case.request).reasons)

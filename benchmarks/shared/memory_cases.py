@@ -31,7 +31,7 @@ Line = Mapping[str, JsonValue]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Case:
+class MeasuredCase:
     """One run. `request` is None where inputs do not suffice; `missing` names them."""
 
     id: str
@@ -58,7 +58,7 @@ def model_names() -> ModelNames:
     return tables.model_names(cast("dict[str, dict[str, JsonValue]]", json.loads(text)))
 
 
-def cases() -> list[Case]:
+def cases() -> list[MeasuredCase]:
     """Return every run in the data."""
     known = _sources(model_names(), load())
     text = (DATA / "vram_cases.jsonl").read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def cases() -> list[Case]:
     return [_case(line, known) for line in lines]
 
 
-def case_of(line: Line, names: ModelNames, catalog: Catalog) -> Case:
+def case_of(line: Line, names: ModelNames, catalog: Catalog) -> MeasuredCase:
     """Return one line as a case."""
     return _case(line, _sources(names, catalog))
 
@@ -76,10 +76,10 @@ def _sources(names: ModelNames, catalog: Catalog) -> Sources:
     return Sources(catalog=catalog, names=names, cards=cards, pinned=False)
 
 
-def _case(line: Line, known: Sources) -> Case:
+def _case(line: Line, known: Sources) -> MeasuredCase:
     request, missing = _request(question_of(line, known.catalog.engines)[0], known)
     observed = line.get("observed")
-    return Case(
+    return MeasuredCase(
         id=str(line["id"]),
         source=str(line.get("source")),
         kind=str(line.get("class")),

@@ -16,7 +16,7 @@ from models.core.problems import ProblemsError
 from models.engine.profiles import EngineOverrides, Environment, Parallelism
 from models.engine.serve import command_line, problems_of
 from models.facts.accelerators import Accelerator
-from models.facts.catalog import Catalog, CatalogModel, Status
+from models.facts.catalog import Catalog, CatalogModel, ModelStatus
 from models.memory import Budget, BudgetRequest, Verdict, budget
 from models.plan.plan import PlannedPool
 from models.plan.resolve.stack import resolve
@@ -30,7 +30,7 @@ from policies.core.finding import Finding, Severity
 _FITS_RULE: Final = "catalog-model-fits"
 _ENTRY_RULE: Final = "catalog-entry-is-whole"
 _STACK_RULE: Final = "catalog-model-fits-stack"
-_SERVED: Final = (Status.LIVE, Status.STAGED)
+_SERVED: Final = (ModelStatus.LIVE, ModelStatus.STAGED)
 _KEY: Final = "triplane:platform"
 _LONGEST: Final = 700
 
@@ -44,7 +44,7 @@ def catalog_findings() -> Iterator[tuple[Finding, str]]:
             yield _finding(_ENTRY_RULE, "catalog", str(problem), problem.mend), "catalog"
         return
     for name, model in catalog.models.items():
-        if model.entry.status is Status.RETIRED:
+        if model.entry.status is ModelStatus.RETIRED:
             continue
         file = f"catalog/models/{name}.yaml"
         problems = entry_problems(model, path=name, subject=name)
@@ -117,7 +117,7 @@ def stack_gate(path: Path) -> Iterator[tuple[Finding, str]]:
         except ProblemsError:
             return
     pools = [pool for region in plan.regions for pool in region.pools if pool.accelerator]
-    allowed = (Status.LIVE,) if settings.environment is Environment.PROD else _SERVED
+    allowed = (ModelStatus.LIVE,) if settings.environment is Environment.PROD else _SERVED
     for name, model in catalog.models.items():
         if model.entry.status in allowed and not entry_problems(model, path=name, subject=name):
             for found in _on_pools(name, model, pools, catalog, settings.environment):

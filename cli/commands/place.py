@@ -17,7 +17,7 @@ from models.engine.profiles import EngineOverrides
 from models.facts.catalog import Catalog
 from models.placement.files import GpuRow, ModelRow, PlacementFile, StateFile, gpu_rows
 from models.placement.needs import need_gib
-from models.placement.place import Demand, Gpu, Placement, Strategy, place
+from models.placement.place import Gpu, Placement, PlacementDemand, Strategy, place
 from models.placement.reconcile import Reconciliation, reconcile
 from models.serving.onboarding import newest_engine
 
@@ -96,7 +96,9 @@ def _gpus(rows: Sequence[GpuRow], catalog: Catalog) -> Iterator[Gpu]:
             yield Gpu(name=name, node=row.node, kind=kind, memory_gib=memory)
 
 
-def _demands(wanted: PlacementFile, gpus: Sequence[Gpu], catalog: Catalog) -> Iterator[Demand]:
+def _demands(
+    wanted: PlacementFile, gpus: Sequence[Gpu], catalog: Catalog
+) -> Iterator[PlacementDemand]:
     kinds = list(dict.fromkeys(gpu.kind for gpu in gpus))
     names = Counter(name for row in wanted.models for name in row.instances)
     twice = [name for name, count in names.items() if count > 1]
@@ -109,7 +111,7 @@ def _demands(wanted: PlacementFile, gpus: Sequence[Gpu], catalog: Catalog) -> It
             cards = [(text, catalog.accelerator_of(text)) for text in allowed]
             allowed = tuple(text if card is None else card.name for text, card in cards)
         for name in row.instances:
-            yield Demand(
+            yield PlacementDemand(
                 name=name,
                 tensor=row.tensor,
                 gib=gib,

@@ -11,7 +11,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from cli.commands.smoke_checks import Answer, Client, checks_of
+from cli.commands.smoke_checks import CheckResult, Client, checks_of
 from cli.errors import ExitCode, InputError
 from cli.options.smoke import SmokeOptions
 from cli.reading.inputs import read_text
@@ -26,7 +26,7 @@ class Row:
 
     region: str
     model: str
-    answer: Answer
+    answer: CheckResult
 
 
 def run(options: SmokeOptions) -> int:

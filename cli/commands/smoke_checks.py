@@ -20,7 +20,7 @@ _MIB: Final = 2**20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class CheckResult:
     """What came of a check."""
 
     check: str
@@ -124,7 +124,7 @@ class _Authority:
             self._file.close()
 
 
-def checks_of(client: Client, region: RegionOutput) -> Iterator[tuple[str, Answer]]:
+def checks_of(client: Client, region: RegionOutput) -> Iterator[tuple[str, CheckResult]]:
     """Yield what came of each check, with the model that it was about."""
     for model in region.models:
         yield model.id, _judged("is listed", lambda m=model: _listed(client, m))
@@ -139,7 +139,7 @@ def checks_of(client: Client, region: RegionOutput) -> Iterator[tuple[str, Answe
     yield "", _judged(f"refuses more than {size} MiB", lambda: _refuses_size(client, first, size))
 
 
-def _judged(check: str, ask: Callable[[], str]) -> Answer:
+def _judged(check: str, ask: Callable[[], str]) -> CheckResult:
     began = time.monotonic()
     try:
         message, good = ask(), True
@@ -147,7 +147,7 @@ def _judged(check: str, ask: Callable[[], str]) -> Answer:
         message, good = str(error), False
     except requests.RequestException as error:
         message, good = f"no answer: {error}", False
-    return Answer(check=check, good=good, message=message, seconds=time.monotonic() - began)
+    return CheckResult(check=check, good=good, message=message, seconds=time.monotonic() - began)
 
 
 def _listed(client: Client, model: ModelOutput) -> str:

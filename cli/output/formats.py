@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import JsonValue
 
 from cli.output.answers import Answer
-from models.memory import Source, Verdict
+from models.memory import TermSource, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,10 +30,10 @@ _TERMS: Final = (
 )
 
 
-_SOURCES: Final[dict[Source | None, str]] = {
-    Source.GOLDEN: "engine golden",
-    Source.PROFILE: "measured",
-    Source.GIVEN: "given",
+_SOURCES: Final[dict[TermSource | None, str]] = {
+    TermSource.GOLDEN: "engine golden",
+    TermSource.PROFILE: "measured",
+    TermSource.GIVEN: "given",
 }
 """How a term's source is told; what our model counts or estimates is not marked."""
 

@@ -23,7 +23,7 @@ from models.serving.onboarding import (
     newest_engine,
     snapshot_of,
 )
-from models.serving.selection import Subject
+from models.serving.selection import Candidate
 
 _FILES_AT_MOST: Final = 2000
 
@@ -134,7 +134,7 @@ def _card(folder: Path) -> Mapping[str, JsonValue]:
     return cast("Mapping[str, JsonValue]", head) if isinstance(head, dict) else {}
 
 
-def subject_of(found: FoundModel, catalog: Catalog, asked_format: str | None) -> Subject:
+def subject_of(found: FoundModel, catalog: Catalog, asked_format: str | None) -> Candidate:
     """Return what arguments are wanted for. Raises `InputError` where it is not understood."""
     engine = newest_engine(catalog.engines) if found.entry is None else found.entry.engine
     drafted = draft(found.name, found.config, found.known, engine=engine)
@@ -149,7 +149,7 @@ def subject_of(found: FoundModel, catalog: Catalog, asked_format: str | None) ->
     if found.entry is not None and changed == shapes:
         model = CatalogModel(entry=found.entry, config=found.config)
         goldens = catalog.goldens_of(model, engine)
-    return Subject(
+    return Candidate(
         entry=found.entry or drafted.entry,
         architecture=changed,
         format=chosen,

@@ -8,7 +8,7 @@ from pulumi import ResourceOptions
 
 from components.aws.identity import PodIdentity, PodIdentityArgs
 from models.aws.names import role_name
-from models.plan.aws.pod_roles import Asked, pod_roles
+from models.plan.aws.pod_roles import RoleRequest, pod_roles
 from models.plan.plan import PlannedRegion, PlatformPlan
 from models.settings.eks import EksCluster
 
@@ -30,7 +30,7 @@ class PodRoles(pulumi.ComponentResource):
     def __init__(self, name: str, args: PodRolesArgs, opts: ResourceOptions | None = None) -> None:
         """Register the identities; the cluster must exist."""
         super().__init__("triplane:aws:PodRoles", name, None, opts)
-        asked = Asked(
+        asked = RoleRequest(
             plan=args.plan,
             region=args.region,
             cluster=args.cluster,

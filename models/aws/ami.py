@@ -11,7 +11,7 @@ from typing import Final
 from models.settings.regions import AmiFamily
 
 
-class Architecture(StrEnum):
+class MachineArchitecture(StrEnum):
     """Processors, as EC2's describe-instance-types spells them."""
 
     X86 = "x86_64"
@@ -41,14 +41,14 @@ _NEURON_SERIES: Final = frozenset({"inf", "trn"})
 _OTHER_SERIES: Final = frozenset({"dl", "f", "vt"})
 
 _IMAGES: Final = {
-    (AmiFamily.AL2023, Architecture.X86, False): "AL2023_x86_64_STANDARD",
-    (AmiFamily.AL2023, Architecture.X86, True): "AL2023_x86_64_NVIDIA",
-    (AmiFamily.AL2023, Architecture.ARM, False): "AL2023_ARM_64_STANDARD",
-    (AmiFamily.AL2023, Architecture.ARM, True): "AL2023_ARM_64_NVIDIA",
-    (AmiFamily.BOTTLEROCKET, Architecture.X86, False): "BOTTLEROCKET_x86_64",
-    (AmiFamily.BOTTLEROCKET, Architecture.X86, True): "BOTTLEROCKET_x86_64_NVIDIA",
-    (AmiFamily.BOTTLEROCKET, Architecture.ARM, False): "BOTTLEROCKET_ARM_64",
-    (AmiFamily.BOTTLEROCKET, Architecture.ARM, True): "BOTTLEROCKET_ARM_64_NVIDIA",
+    (AmiFamily.AL2023, MachineArchitecture.X86, False): "AL2023_x86_64_STANDARD",
+    (AmiFamily.AL2023, MachineArchitecture.X86, True): "AL2023_x86_64_NVIDIA",
+    (AmiFamily.AL2023, MachineArchitecture.ARM, False): "AL2023_ARM_64_STANDARD",
+    (AmiFamily.AL2023, MachineArchitecture.ARM, True): "AL2023_ARM_64_NVIDIA",
+    (AmiFamily.BOTTLEROCKET, MachineArchitecture.X86, False): "BOTTLEROCKET_x86_64",
+    (AmiFamily.BOTTLEROCKET, MachineArchitecture.X86, True): "BOTTLEROCKET_x86_64_NVIDIA",
+    (AmiFamily.BOTTLEROCKET, MachineArchitecture.ARM, False): "BOTTLEROCKET_ARM_64",
+    (AmiFamily.BOTTLEROCKET, MachineArchitecture.ARM, True): "BOTTLEROCKET_ARM_64_NVIDIA",
 }
 """By system, processor and NVIDIA GPU; the names are those of the EKS API (AMITypes)."""
 
@@ -58,18 +58,18 @@ def family_of(instance_type: str) -> str:
     return instance_type.split(".", maxsplit=1)[0]
 
 
-def architecture(instance_type: str) -> Architecture:
+def architecture(instance_type: str) -> MachineArchitecture:
     """Return the processor of an instance type: ARM where the name says Graviton or Grace.
 
     Raises `ValueError` for a text that is no instance type.
     """
     match = _parts(instance_type)
     if match["series"] == "a":
-        return Architecture.ARM
+        return MachineArchitecture.ARM
     # "g" among the attributes is Graviton (m7g, g5g, im4gn); "-gb200" is Grace Blackwell.
     graviton = "g" in match["attributes"]
     grace = (match["rest"] or "").startswith("-gb")
-    return Architecture.ARM if graviton or grace else Architecture.X86
+    return MachineArchitecture.ARM if graviton or grace else MachineArchitecture.X86
 
 
 def maker(instance_type: str) -> Maker | None:
@@ -106,7 +106,7 @@ def ami_type(family: AmiFamily, instance_type: str) -> str:
 def suits(ami: str, instance_type: str) -> bool:
     """Whether an EKS AMI type is one that this instance type starts and works with."""
     made_by = maker(instance_type)
-    if ("_ARM_64" in ami) is not (architecture(instance_type) is Architecture.ARM):
+    if ("_ARM_64" in ami) is not (architecture(instance_type) is MachineArchitecture.ARM):
         return False
     # Amazon Linux 2 had one image for NVIDIA GPUs and Neuron devices.
     has_nvidia = "_NVIDIA" in ami or ami.endswith("_GPU")

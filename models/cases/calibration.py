@@ -10,7 +10,7 @@ from typing import Final
 
 from models.cases.profiles import MemoryProfile
 from models.engine.startup_log import Measured
-from models.memory import Budget, BudgetRequest, Source, budget
+from models.memory import Budget, BudgetRequest, TermSource, budget
 from models.memory.terms.constants import FITTED, Fitted
 from models.memory.terms.peaks import activation_gib
 from models.memory.verdict.measure import Measure, measure
@@ -215,8 +215,8 @@ _FIELDS: Final = {
 }
 
 
-def _sources(replaced: tuple[str, ...]) -> dict[str, Source]:
-    return {_FIELDS[name]: Source.PROFILE for name in replaced}
+def _sources(replaced: tuple[str, ...]) -> dict[str, TermSource]:
+    return {_FIELDS[name]: TermSource.PROFILE for name in replaced}
 
 
 def compared(profile: MemoryProfile, request: BudgetRequest) -> tuple[Term, ...]:

@@ -19,7 +19,7 @@ from models.facts.golden import Goldens, ModelGoldens
 from models.facts.sharing import slices_of
 
 
-class Status(StrEnum):
+class ModelStatus(StrEnum):
     """Where a model stands: LIVE may serve anywhere, STAGED never in prod, RETIRED nowhere."""
 
     LIVE = "LIVE"
@@ -55,7 +55,7 @@ class ModelEntry(Model):
     revision: Revision
     format: WeightFormat
     license: str
-    status: Status
+    status: ModelStatus
     owner: str
     engine: str
     weight_bytes: PositiveInt | None = None

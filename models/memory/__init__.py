@@ -17,7 +17,7 @@ from models.memory.inputs.introduced import first_release
 from models.memory.inputs.request import BudgetRequest, Card
 from models.memory.terms.dtypes import UNSIZED_CACHE_DTYPES
 from models.memory.terms.kvcache import CacheGroup
-from models.memory.verdict.result import Budget, Remedy, Source, Verdict
+from models.memory.verdict.result import Budget, Remedy, TermSource, Verdict
 
 __all__ = [
     "UNSIZED_CACHE_DTYPES",
@@ -27,7 +27,7 @@ __all__ = [
     "CacheGroup",
     "Card",
     "Remedy",
-    "Source",
+    "TermSource",
     "Verdict",
     "behavior_of",
     "behavior_of_contract",

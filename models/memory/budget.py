@@ -8,7 +8,7 @@ from models.memory.verdict.limits import byte_refusals
 from models.memory.verdict.measure import Measure, Memo, measure
 from models.memory.verdict.refusals import Refusal
 from models.memory.verdict.remedies import remedies
-from models.memory.verdict.result import Budget, Source, Verdict
+from models.memory.verdict.result import Budget, TermSource, Verdict
 
 
 def budget(request: BudgetRequest, fitted: Fitted = FITTED) -> Budget:
@@ -72,17 +72,17 @@ def _result(taken: Measure, verdict: Verdict, hard: list[Refusal]) -> Budget:
     )
 
 
-def _sources(taken: Measure) -> dict[str, Source]:
+def _sources(taken: Measure) -> dict[str, TermSource]:
     read = taken.golden
     given = taken.request.arguments.kv_cache_memory_bytes is not None
     counted = read is None or read.weights_gib is None
     return {
-        "weights_gib": Source.MODEL if counted else Source.GOLDEN,
-        "activation_gib": Source.MODEL,
-        "non_torch_gib": Source.MODEL,
-        "cuda_graph_gib": Source.MODEL,
-        "kv_cache_gib": Source.GIVEN if given else Source.MODEL,
-        "kv_layout": Source.MODEL if read is None else Source.GOLDEN,
+        "weights_gib": TermSource.MODEL if counted else TermSource.GOLDEN,
+        "activation_gib": TermSource.MODEL,
+        "non_torch_gib": TermSource.MODEL,
+        "cuda_graph_gib": TermSource.MODEL,
+        "kv_cache_gib": TermSource.GIVEN if given else TermSource.MODEL,
+        "kv_layout": TermSource.MODEL if read is None else TermSource.GOLDEN,
     }
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt
 
 from models.core.base import Model
-from models.placement.place import Placed, Strategy
+from models.placement.place import PlacedInstance, Strategy
 
 _SPEC: Final = re.compile(
     r"(?:(?P<node>[\w.-]+)=)?(?:(?P<count>\d+)\s*x\s*)?(?P<kind>(?!\d+\s*x\s*$)[^=]+)"
@@ -79,10 +79,11 @@ class StateFile(Model):
     placed: tuple[LiveModel, ...]
 
     @property
-    def live(self) -> tuple[Placed, ...]:
+    def live(self) -> tuple[PlacedInstance, ...]:
         """What runs, as the packing takes it."""
         return tuple(
-            Placed(model=each.model, gpus=each.gpus, gib=each.gib or 0.0) for each in self.placed
+            PlacedInstance(model=each.model, gpus=each.gpus, gib=each.gib or 0.0)
+            for each in self.placed
         )
 
 

@@ -35,7 +35,7 @@ class Gpu(Model):
     memory_gib: PositiveFloat
 
 
-class Demand(Model):
+class PlacementDemand(Model):
     """One model instance: GiB that it takes of each of `tensor` GPUs, by kind of GPU.
 
     `refused` says by kind why the model does not run there. `kinds` and `min_vram_gib` are the
@@ -50,7 +50,7 @@ class Demand(Model):
     min_vram_gib: PositiveFloat | None = None
 
 
-class Placed(Model):
+class PlacedInstance(Model):
     """A model with its GPUs and the GiB it takes of each."""
 
     model: str
@@ -81,7 +81,7 @@ class Placement(Model):
     """Where everything goes. `proven` tells that no better placement exists."""
 
     strategy: Strategy
-    placed: tuple[Placed, ...]
+    placed: tuple[PlacedInstance, ...]
     unplaced: tuple[Unplaced, ...]
     gpus: tuple[GpuUse, ...]
     peak_share: float
@@ -97,13 +97,13 @@ class Floor:
     groups: tuple[Gpu, ...]
     """One GPU of each group, for its kind and memory."""
 
-    def item(self, demand: Demand) -> Item:
+    def item(self, demand: PlacementDemand) -> Item:
         """Return a demand as an item of this floor."""
         needs = tuple(self._need(demand, gpu) for gpu in self.groups)
         return Item(tensor=demand.tensor, needs=needs)
 
     @staticmethod
-    def _need(demand: Demand, gpu: Gpu) -> int | None:
+    def _need(demand: PlacementDemand, gpu: Gpu) -> int | None:
         if _bar(demand, gpu) is not None:
             return None
         return math.ceil(demand.gib[gpu.kind] * _MIB_PER_GIB)
@@ -126,7 +126,7 @@ def floor_of(gpus: Sequence[Gpu], reserve_gib: float) -> Floor:
     return Floor(gpus=tuple(gpus), board=board, groups=tuple(gpus[each[0]] for each in members))
 
 
-def _bar(demand: Demand, gpu: Gpu) -> str | None:
+def _bar(demand: PlacementDemand, gpu: Gpu) -> str | None:
     """Return why a demand may not go onto a GPU at all, or None."""
     if demand.kinds is not None and gpu.kind not in demand.kinds:
         return f"{gpu.kind} is not among its kinds ({', '.join(demand.kinds)})"
@@ -140,7 +140,10 @@ def _bar(demand: Demand, gpu: Gpu) -> str | None:
 
 
 def place(
-    gpus: Sequence[Gpu], demands: Sequence[Demand], strategy: Strategy, reserve_gib: float = 0.5
+    gpus: Sequence[Gpu],
+    demands: Sequence[PlacementDemand],
+    strategy: Strategy,
+    reserve_gib: float = 0.5,
 ) -> Placement:
     """Return the placement of all demands on empty GPUs."""
     floor = floor_of(gpus, reserve_gib)
@@ -151,7 +154,7 @@ def place(
 
 def described(
     floor: Floor,
-    demands: Sequence[Demand],
+    demands: Sequence[PlacementDemand],
     spots: Assignment,
     strategy: Strategy,
     *,
@@ -160,7 +163,7 @@ def described(
     """Return an assignment in words and GiB."""
     items = [floor.item(demand) for demand in demands]
     free = free_after(floor.board, items, spots)
-    placed: list[Placed] = []
+    placed: list[PlacedInstance] = []
     unplaced: list[Unplaced] = []
     on: dict[int, list[str]] = {}
     for demand, item, spot in zip(demands, items, spots, strict=True):
@@ -169,7 +172,7 @@ def described(
             continue
         names = tuple(floor.gpus[gpu].name for gpu in spot)
         gib = need_at(floor.board, item, spot) / _MIB_PER_GIB
-        placed.append(Placed(model=demand.name, gpus=names, gib=gib))
+        placed.append(PlacedInstance(model=demand.name, gpus=names, gib=gib))
         for gpu in spot:
             on.setdefault(gpu, []).append(demand.name)
     return Placement(
@@ -195,7 +198,7 @@ def _use(floor: Floor, index: int, free: int, on: dict[int, list[str]]) -> GpuUs
     )
 
 
-def why_not(floor: Floor, demand: Demand, free: Sequence[int]) -> str:
+def why_not(floor: Floor, demand: PlacementDemand, free: Sequence[int]) -> str:
     """Return why a demand has no place: barred, too wide, too large, or no room left."""
     item = floor.item(demand)
     open_groups = [i for i, need in enumerate(item.needs) if need is not None]

@@ -13,11 +13,11 @@ from typing import Final, Literal
 from models.core.base import Model
 from models.placement.packing import Item, Packed, Spot, free_after, need_at
 from models.placement.place import (
-    Demand,
     Floor,
     Gpu,
-    Placed,
+    PlacedInstance,
     Placement,
+    PlacementDemand,
     Strategy,
     described,
     floor_of,
@@ -57,17 +57,17 @@ class _Work:
     """Demands with where they are now; `stays` may remain there."""
 
     floor: Floor
-    demands: Sequence[Demand]
+    demands: Sequence[PlacementDemand]
     items: list[Item]
     stays: dict[int, Spot] = field(default_factory=dict[int, Spot])
-    gone: list[Placed] = field(default_factory=list[Placed])
+    gone: list[PlacedInstance] = field(default_factory=list[PlacedInstance])
     notes: list[str] = field(default_factory=list[str])
 
 
 def reconcile(
     gpus: Sequence[Gpu],
-    demands: Sequence[Demand],
-    live: Sequence[Placed],
+    demands: Sequence[PlacementDemand],
+    live: Sequence[PlacedInstance],
     strategy: Strategy,
     reserve_gib: float = 0.5,
 ) -> Reconciliation:
@@ -85,7 +85,9 @@ def reconcile(
     )
 
 
-def _sorted_out(floor: Floor, demands: Sequence[Demand], live: Sequence[Placed]) -> _Work:
+def _sorted_out(
+    floor: Floor, demands: Sequence[PlacementDemand], live: Sequence[PlacedInstance]
+) -> _Work:
     """Split what runs into what may stay and what must go (unwanted, or placed impossibly)."""
     items = [floor.item(demand) for demand in demands]
     work = _Work(floor=floor, demands=demands, items=items)

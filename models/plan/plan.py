@@ -18,7 +18,7 @@ from models.facts.contract import EngineContract, Image
 from models.facts.sharing import gpu_resource
 from models.memory import Budget
 from models.plan.costs import Bill
-from models.plan.sizing import PodResources, Shape
+from models.plan.sizing import MachineShape, PodResources
 from models.settings.gateway import Gateway
 from models.settings.options import (
     AutoscalingOptions,
@@ -40,7 +40,7 @@ class PlannedPool(Model):
     """
 
     settings: NodePool
-    shape: Shape
+    shape: MachineShape
     accelerator: Accelerator | None
     usd_per_hour: float | None
     efa_interfaces: int = 0

@@ -26,7 +26,7 @@ _VOLUME_HEADROOM: Final = 2.2
 PROBE_PERIOD_SEC: Final = 10
 
 
-class Shape(Model):
+class MachineShape(Model):
     """A node as the scheduler sees it: vCPUs, host memory (GiB) and GPUs."""
 
     vcpus: float
@@ -48,7 +48,7 @@ class PodResources(Model):
     scratch_gib: int = 16
 
 
-def pod_resources(shape: Shape, gpus: int) -> PodResources:
+def pod_resources(shape: MachineShape, gpus: int) -> PodResources:
     """Return a replica's share of its node by the GPUs it takes, after the node's reserve.
 
     A GPU node serves engines only, so what one replica leaves its neighbors is their own share.
@@ -81,7 +81,7 @@ def volume_gib(weight_bytes: tuple[int, ...]) -> int:
     return max(10, math.ceil(sum(weight_bytes) / GIB * _VOLUME_HEADROOM))
 
 
-def pods_per_node(shape: Shape, resources: PodResources) -> int:
+def pods_per_node(shape: MachineShape, resources: PodResources) -> int:
     """Return how many such pods one node holds, by GPU, CPU and memory after its reserve."""
     free_cpu, free_memory_gib = free_of_node(shape)
     return min(
@@ -91,12 +91,12 @@ def pods_per_node(shape: Shape, resources: PodResources) -> int:
     )
 
 
-def pool_gpus(pool: NodePool, shape: Shape) -> int:
+def pool_gpus(pool: NodePool, shape: MachineShape) -> int:
     """Return the GPUs of a pool at its maximum size."""
     return pool.max * shape.gpus
 
 
-def free_of_node(shape: Shape) -> tuple[float, float]:
+def free_of_node(shape: MachineShape) -> tuple[float, float]:
     """Return the vCPUs and the host memory (GiB) that a node has left for pods."""
     reserved_gib = max(_RESERVED_MEMORY_MIN_GIB, shape.memory_gib * _RESERVED_MEMORY_SHARE)
     return shape.vcpus - _RESERVED_VCPUS, shape.memory_gib - reserved_gib

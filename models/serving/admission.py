@@ -8,7 +8,7 @@ from typing import Final
 
 from models.architecture import architecture
 from models.core.problems import Problem, ProblemsError
-from models.facts.catalog import CatalogModel, ModelEntry, Status
+from models.facts.catalog import CatalogModel, ModelEntry, ModelStatus
 
 STATUS_RULE: Final = "plan-status"
 REVISION_RULE: Final = "plan-revision"
@@ -25,9 +25,9 @@ def status_problems(entry: ModelEntry, *, prod: bool, path: str, subject: str) -
         )
         problems.append(problem)
 
-    if entry.status is Status.RETIRED:
+    if entry.status is ModelStatus.RETIRED:
         refuse(STATUS_RULE, "is retired", "RETIRED", "take the model out of the settings")
-    if entry.status is Status.STAGED and prod:
+    if entry.status is ModelStatus.STAGED and prod:
         refuse(
             STATUS_RULE,
             "is staged, and staged models do not serve in prod",
@@ -48,7 +48,7 @@ def entry_problems(model: CatalogModel, *, path: str, subject: str) -> list[Prob
     """Return what an entry lacks that may serve: license, owner, a configuration that is read."""
     problems: list[Problem] = []
     entry = model.entry
-    if entry.status is Status.RETIRED:
+    if entry.status is ModelStatus.RETIRED:
         return problems
     for name, value in (("license", entry.license), ("owner", entry.owner)):
         if not value.strip():

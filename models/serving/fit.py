@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from models.core.notices import Notice
 from models.core.problems import Problem
-from models.memory import Budget, Source, Verdict
+from models.memory import Budget, TermSource, Verdict
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +37,7 @@ def memory_problems(where: Where, fit: Budget) -> list[Problem]:
         ("KV cache needed", fit.needed_kv_gib),
     )
     terms = ", ".join(f"{name} {gib:.2f} GiB" for name, gib in figures if gib is not None)
-    if terms and fit.sources.get("weights_gib") is Source.GOLDEN:
+    if terms and fit.sources.get("weights_gib") is TermSource.GOLDEN:
         terms += f"; weights by the engine's own code ({fit.golden})"
     return [
         Problem(

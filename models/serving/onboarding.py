@@ -17,11 +17,11 @@ from models.core.problems import Problem, ProblemsError
 from models.core.releases import newest
 from models.engine.profiles import PROFILES, EngineOverrides, Environment
 from models.facts.accelerators import Accelerator
-from models.facts.catalog import ModelEntry, Status, WeightFormat
+from models.facts.catalog import ModelEntry, ModelStatus, WeightFormat
 from models.facts.contract import EngineContract
 from models.memory import Verdict
 from models.serving.formats import CONTAINERS, find_format, under_format
-from models.serving.selection import Selection, Subject, select
+from models.serving.selection import Candidate, Selection, select
 
 _SHA: Final = re.compile(r"[0-9a-f]{40}")
 _WEIGHTS: Final = (".safetensors", ".bin", ".gguf")
@@ -42,7 +42,7 @@ class Draft(Model):
     """The entry with what was found wrong or left open while drafting it."""
 
     entry: ModelEntry
-    subject: Subject | None
+    subject: Candidate | None
     problems: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
 
@@ -124,7 +124,7 @@ def draft(
         revision=revision,
         format=weight_format,
         license=known.license,
-        status=Status.STAGED,
+        status=ModelStatus.STAGED,
         owner=owner,
         engine=engine,
         weight_bytes=size or None,
@@ -133,7 +133,7 @@ def draft(
     subject = None
     if subject_parts is not None:
         shapes, found = subject_parts
-        subject = Subject(entry=entry, architecture=under_format(shapes, found), format=found)
+        subject = Candidate(entry=entry, architecture=under_format(shapes, found), format=found)
     left = _open(entry, has_config=config is not None, stored=stored)
     return Draft(entry=entry, subject=subject, problems=tuple(problems), open=left)
 
@@ -176,7 +176,7 @@ def _open(entry: ModelEntry, *, has_config: bool, stored: str | None) -> tuple[s
 
 
 def card_fits(
-    subject: Subject,
+    subject: Candidate,
     cards: Iterable[Accelerator],
     contract: EngineContract,
     *,

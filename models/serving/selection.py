@@ -32,7 +32,7 @@ _BYTES: Final = frozenset({"no-memory", "mamba-blocks", "cuda-graphs", "one-requ
 _SMALLEST: Final = "the least GPU memory of a machine in the catalog that holds it"
 
 
-class Subject(Model):
+class Candidate(Model):
     """The model that arguments are wanted for: its catalog entry or a draft of one.
 
     `weights` is the directory that the engine is to read where it is not the catalog's. `goldens`
@@ -46,7 +46,7 @@ class Subject(Model):
     goldens: ModelGoldens | None = None
 
 
-class Argument(Model):
+class ChosenArgument(Model):
     """One option: `value` as on the command line (None: a switch), and why it is passed or not."""
 
     option: str
@@ -64,7 +64,7 @@ class Selection(Model):
     tensor_parallel: int
     legal_tensor_parallel: tuple[int, ...]
     command: tuple[str, ...]
-    arguments: tuple[Argument, ...]
+    arguments: tuple[ChosenArgument, ...]
     cache: CacheStrategy
     verdict: Verdict
     rules: tuple[str, ...]
@@ -80,7 +80,7 @@ class Selection(Model):
 
 
 def select(
-    subject: Subject,
+    subject: Candidate,
     environment: Environment,
     accelerator: Accelerator,
     contract: EngineContract,
@@ -105,7 +105,7 @@ def select(
 
 
 def smallest(
-    subject: Subject,
+    subject: Candidate,
     environment: Environment,
     cards: Iterable[Accelerator],
     contract: EngineContract,
@@ -138,7 +138,7 @@ def smallest(
 
 
 def _wanted(
-    subject: Subject,
+    subject: Candidate,
     environment: Environment,
     accelerator: Accelerator,
     contract: EngineContract,
@@ -160,7 +160,7 @@ def _wanted(
     )
 
 
-def _tried(wanted: Wanted, subject: Subject, legal: tuple[int, ...]) -> Selection:
+def _tried(wanted: Wanted, subject: Candidate, legal: tuple[int, ...]) -> Selection:
     choice, problems = choose(wanted)
     if subject.weights is not None:
         choice = _from(choice, subject.weights)
@@ -232,19 +232,19 @@ def _remedies(fit: Budget, wanted: Wanted) -> tuple[str, ...]:
     )
 
 
-def _explained(line: Line, choice: Choice) -> Iterator[Argument]:
+def _explained(line: Line, choice: Choice) -> Iterator[ChosenArgument]:
     """Yield every word of the command line with its reason, then what is left out and why."""
     why: Mapping[str, str] = {reason.option: reason.why for reason in choice.reasons}
     passed: set[str] = set()
     for _, word in line.positionals:
         reason = why.get(POSITIONAL, "asked for")
-        yield Argument(option=POSITIONAL, value=word, passed=True, why=reason)
+        yield ChosenArgument(option=POSITIONAL, value=word, passed=True, why=reason)
     for option in line.options:
         passed.add(option.name)
         reason = why.get(option.name, "asked for")
         value = option.value or None
-        yield Argument(option=option.spelling, value=value, passed=True, why=reason)
+        yield ChosenArgument(option=option.spelling, value=value, passed=True, why=reason)
     for reason in choice.reasons:
         if reason.option not in passed and reason.why.startswith("left out"):
             text = reason.why.removeprefix("left out").lstrip(":, ")
-            yield Argument(option=reason.option, value=None, passed=False, why=text)
+            yield ChosenArgument(option=reason.option, value=None, passed=False, why=text)

@@ -20,7 +20,7 @@ from sandbox.cluster.controlplane import (
     PORT_ROLES,
     SERVICE_IP,
     START_ORDER,
-    Plan,
+    ProcessPlan,
     engine_addresses,
 )
 from sandbox.cluster.nodes import NodeSpec
@@ -123,7 +123,7 @@ def start(
         chosen = ports.ensure(sandboxes_home(), home, PORT_ROLES)
         server = f"https://127.0.0.1:{chosen['kube-apiserver']}"
         keys = pki.ensure(home / "pki", server=server, service_ip=SERVICE_IP)
-        plan = Plan(
+        plan = ProcessPlan(
             home=home,
             tools=tools,
             pki=keys,
@@ -226,7 +226,7 @@ def _api(home: Path, server: str, user: str) -> Api:
     return Api(server, keys.tokens()[user], keys.path("ca.crt"))
 
 
-def _begin_from_template(plan: Plan, definitions: Sequence[Definition]) -> None:
+def _begin_from_template(plan: ProcessPlan, definitions: Sequence[Definition]) -> None:
     """Give a new sandbox data with its definitions; one that was started before has its own."""
     if not definitions or (plan.home / templates.DATA).exists():
         return
@@ -247,7 +247,7 @@ def _load_apart(home: Path, tools: Toolchain, definitions: Sequence[Definition])
     chosen = ports.ensure(sandboxes_home(), home, PORT_ROLES)
     server = f"https://127.0.0.1:{chosen['kube-apiserver']}"
     keys = pki.ensure(home / "pki", server=server, service_ip=SERVICE_IP)
-    plan = Plan(home=home, tools=tools, pki=keys, ports=chosen)
+    plan = ProcessPlan(home=home, tools=tools, pki=keys, ports=chosen)
     try:
         _start_api(plan, supervisor, [])
         crd_apply.apply(lambda: _api(home, server, "admin"), home / templates.RECORD, definitions)
@@ -257,13 +257,13 @@ def _load_apart(home: Path, tools: Toolchain, definitions: Sequence[Definition])
     return home
 
 
-def _start_api(plan: Plan, supervisor: Supervisor, started: list[str]) -> None:
+def _start_api(plan: ProcessPlan, supervisor: Supervisor, started: list[str]) -> None:
     for name in ("etcd", "kube-apiserver"):
         _start_one(plan, supervisor, name, started)
     _wait_healthy(plan, supervisor, ["kube-apiserver"])
 
 
-def _start_processes(plan: Plan, supervisor: Supervisor) -> list[str]:
+def _start_processes(plan: ProcessPlan, supervisor: Supervisor) -> list[str]:
     """Start etcd to kwok, each waiting for the API server; return the names that were started."""
     started: list[str] = []
     _start_api(plan, supervisor, started)
@@ -274,7 +274,7 @@ def _start_processes(plan: Plan, supervisor: Supervisor) -> list[str]:
     return started
 
 
-def _start_controllers(plan: Plan, api: Api, started: list[str]) -> None:
+def _start_controllers(plan: ProcessPlan, api: Api, started: list[str]) -> None:
     """Start the controllers whose definitions are loaded; end those whose definitions are not."""
     supervisor = _supervisor(plan.home)
     names = [controller.name for controller in plan.controllers]
@@ -295,7 +295,7 @@ def _started_controllers(home: Path) -> list[str]:
         return []
 
 
-def _start_one(plan: Plan, supervisor: Supervisor, name: str, started: list[str]) -> None:
+def _start_one(plan: ProcessPlan, supervisor: Supervisor, name: str, started: list[str]) -> None:
     spec = plan.specs()[name]
     if supervisor.is_current(spec):
         return
@@ -311,7 +311,7 @@ def _start_one(plan: Plan, supervisor: Supervisor, name: str, started: list[str]
     started.append(name)
 
 
-def _wait_healthy(plan: Plan, supervisor: Supervisor, names: Sequence[str]) -> None:
+def _wait_healthy(plan: ProcessPlan, supervisor: Supervisor, names: Sequence[str]) -> None:
     deadline = time.monotonic() + _HEALTH_TIMEOUT_SEC
     waiting = list(names)
     while waiting:
@@ -326,7 +326,7 @@ def _wait_healthy(plan: Plan, supervisor: Supervisor, names: Sequence[str]) -> N
         time.sleep(0.1)
 
 
-def _is_healthy(plan: Plan, name: str) -> bool:
+def _is_healthy(plan: ProcessPlan, name: str) -> bool:
     return _api(plan.home, plan.health_url(name), "admin").healthy()
 
 

@@ -51,7 +51,7 @@ _NO_AWS: Final = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class ProcessPlan:
     """What the command lines are made from."""
 
     home: Path

@@ -29,7 +29,7 @@ SIMULATED_LABEL: Final = "triplane.dev/simulated"
 SPEC_ANNOTATION: Final = "triplane.dev/node-spec"
 
 
-class TaintEffect(StrEnum):
+class NodeTaintEffect(StrEnum):
     """What a taint does to pods that do not tolerate it."""
 
     NO_SCHEDULE = "NoSchedule"
@@ -37,14 +37,14 @@ class TaintEffect(StrEnum):
     NO_EXECUTE = "NoExecute"
 
 
-class Taint(BaseModel):
+class NodeTaint(BaseModel):
     """A node's taint."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     key: str
     value: str = ""
-    effect: TaintEffect
+    effect: NodeTaintEffect
 
 
 class GpuSpec(BaseModel):
@@ -79,7 +79,7 @@ class NodeSpec(BaseModel):
     region: str | None = None
     instance_type: str | None = None
     labels: Mapping[str, str] = Field(default_factory=dict[str, str])
-    taints: tuple[Taint, ...] = ()
+    taints: tuple[NodeTaint, ...] = ()
 
     @model_validator(mode="after")
     def reserved_fits(self) -> Self:

@@ -18,7 +18,7 @@ from models.facts.sharing import (
     slice_of,
 )
 from models.settings.regions import POOL_LABEL, NodePool, Region
-from sandbox.cluster.nodes import GpuSpec, NodeSpec, Taint, TaintEffect
+from sandbox.cluster.nodes import GpuSpec, NodeSpec, NodeTaint, NodeTaintEffect
 from sandbox.core.errors import SandboxError
 
 RESERVED_CPU_MILLI: Final = 500
@@ -47,7 +47,7 @@ def _node(pool: NodePool, index: int, catalog: Catalog) -> NodeSpec:
         instance_type=pool.instance_type,
         labels=_labels(pool),
         taints=tuple(
-            Taint(key=taint.key, value=taint.value, effect=TaintEffect(taint.effect.value))
+            NodeTaint(key=taint.key, value=taint.value, effect=NodeTaintEffect(taint.effect.value))
             for taint in pool.all_taints
         ),
     )

@@ -8,7 +8,7 @@ import pytest
 from catalog.loader import load, load_charts, program
 from models.architecture import architecture
 from models.core.problems import ProblemsError
-from models.facts.catalog import Catalog, Status, WeightFormat
+from models.facts.catalog import Catalog, ModelStatus, WeightFormat
 from tests.helpers.catalog.copies import CATALOG, SHARED, read_yaml
 
 pytestmark = pytest.mark.pure
@@ -54,14 +54,14 @@ def test_a_live_model_has_a_revision_a_license_and_an_owner_that_is_a_role(
         entry = model.entry
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", entry.owner), f"{name}: a role, not a person"
         assert entry.notes, f"{name}: where its figures come from"
-        if entry.status is Status.LIVE:
+        if entry.status is ModelStatus.LIVE:
             assert entry.resolved, name
             assert entry.license != "unresolved", name
             assert "research" not in entry.license.lower(), name
 
 
 def test_ten_models_may_serve_in_prod(catalog: Catalog) -> None:
-    live = [model for model in catalog.models.values() if model.entry.status is Status.LIVE]
+    live = [model for model in catalog.models.values() if model.entry.status is ModelStatus.LIVE]
     assert len(live) >= 10
 
 
@@ -92,7 +92,7 @@ def test_the_two_dev_models_fit_their_cards(catalog: Catalog) -> None:
         ("qwen3-8b", "l4", 15.27),
     ):
         entry = catalog.models[name].entry
-        assert entry.status is Status.LIVE
+        assert entry.status is ModelStatus.LIVE
         budget_gib = 0.85 * catalog.accelerators[card].memory_gib
         assert budget_gib - weights_gib > 3.0, f"{name}: room for activations and KV on {card}"
 

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from catalog.readers.goldens import load_goldens
 from goldens import environment
-from goldens.cases import Case, cases
+from goldens.cases import GoldenCase, cases
 from goldens.compare import differences, drift, plain
 from goldens.files import FOLDER, failed, golden, text_of, write
 from models.core.problems import ProblemsError
@@ -20,7 +20,7 @@ from tests.helpers.models.goldens import VERSION, catalog
 pytestmark = pytest.mark.pure
 
 CONFIG: dict[str, JsonValue] = {"hidden_size": 8}
-CASE = Case(
+CASE = GoldenCase(
     model="tiny",
     card="h100-80gb",
     capability=(9, 0),

@@ -68,7 +68,7 @@ class ScaleDown(TypedDict):
     policies: list[ScalePolicy]
 
 
-class Behavior(TypedDict):
+class ScalingBehavior(TypedDict):
     """The horizontal pod autoscaler's behavior."""
 
     scaleUp: ScaleUp
@@ -79,7 +79,7 @@ class HpaConfig(TypedDict):
     """The horizontal pod autoscaler that KEDA makes."""
 
     name: str
-    behavior: Behavior
+    behavior: ScalingBehavior
 
 
 class Advanced(TypedDict):
@@ -142,7 +142,7 @@ def scaled_object(model: PlannedModel, options: AutoscalingOptions) -> ScaledObj
     }
 
 
-def _behavior(options: AutoscalingOptions) -> Behavior:
+def _behavior(options: AutoscalingOptions) -> ScalingBehavior:
     return {
         "scaleUp": {
             "stabilizationWindowSeconds": 0,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from models.architecture import CacheKind
-from models.memory.terms.pages import Page, Serving, blocks_per_request
+from models.memory.terms.pages import Page, PageDemand, blocks_per_request
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +37,7 @@ class Group:
             for page, layers in zip(self.pages, self.layers, strict=True)
         )
 
-    def need(self, serving: Serving) -> int:
+    def need(self, serving: PageDemand) -> int:
         """Return the blocks of one request."""
         return max(blocks_per_request(page, serving) for page in self.pages)
 

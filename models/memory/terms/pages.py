@@ -33,7 +33,7 @@ class Page:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Serving:
+class PageDemand:
     """What the need of a request depends on beside the page."""
 
     length: int
@@ -42,7 +42,7 @@ class Serving:
     context: int = 1
 
 
-def blocks_per_request(page: Page, serving: Serving) -> int:
+def blocks_per_request(page: Page, serving: PageDemand) -> int:
     """Return the blocks of one request at full length in one group of that page.
 
     Full attention keeps every token, a window its tokens and those in flight, plus one block
@@ -65,7 +65,9 @@ def _blocks(tokens: int, block: int) -> int:
     return -(-tokens // block)
 
 
-def serving_of(request: BudgetRequest, resolved: Resolved, *, length: int | None = None) -> Serving:
+def serving_of(
+    request: BudgetRequest, resolved: Resolved, *, length: int | None = None
+) -> PageDemand:
     """Return what one request's need depends on; `length` in place of max_model_len."""
     behavior, pipeline = request.behavior, request.arguments.pipeline_parallel_size
     batches = behavior.in_flight_batches
@@ -74,7 +76,7 @@ def serving_of(request: BudgetRequest, resolved: Resolved, *, length: int | None
     blocks = 1
     if _is_aligned(request, resolved):
         blocks = 2 + (_checkpoint_step(request) is not None)
-    return Serving(
+    return PageDemand(
         length=length or resolved.max_model_len,
         in_flight=batches * resolved.max_num_batched_tokens,
         state_blocks=blocks + request.arguments.num_speculative_tokens,

@@ -20,7 +20,7 @@ _SAME_DTYPE: Final = {"fp8": "fp8_e4m3"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class GoldenMatch:
     """A golden that fits, with what of it holds for a request.
 
     `weights_gib` is None where the golden's weights are not in the kernels' form, or depend on
@@ -32,13 +32,13 @@ class Found:
     weights_gib: float | None
 
 
-def golden_of(request: BudgetRequest, resolved: Resolved) -> Found | None:
+def golden_of(request: BudgetRequest, resolved: Resolved) -> GoldenMatch | None:
     """Return the golden of a request, or None where none fits."""
     if request.goldens is None or not _is_asked(request):
         return None
     for golden in request.goldens.cases:
         if golden.resolved is not None and _fits(golden, request, resolved):
-            return Found(
+            return GoldenMatch(
                 golden=golden,
                 name=request.goldens.case_of(golden.case),
                 weights_gib=_weights_gib(golden, request, resolved),

@@ -11,7 +11,7 @@ from models.memory.terms.constants import FITTED, Fitted
 from models.memory.terms.kvcache import CachePlan, cache_plan, stage_block_bytes
 from models.memory.terms.peaks import activation_gib, cuda_graph_gib, non_torch_gib, slack_gib
 from models.memory.terms.weights import Rank, weight_bytes
-from models.memory.verdict.goldens import Found, engine_refusals, golden_of, with_layout
+from models.memory.verdict.goldens import GoldenMatch, engine_refusals, golden_of, with_layout
 from models.memory.verdict.refusals import Refusal, refusals
 
 
@@ -33,7 +33,7 @@ class Measure:
     kv_bytes: int | None
     kv_low_bytes: int | None
     refusals: tuple[Refusal, ...]
-    golden: Found | None = None
+    golden: GoldenMatch | None = None
 
     @property
     def blocks(self) -> int:

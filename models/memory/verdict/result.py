@@ -21,7 +21,7 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Source(StrEnum):
+class TermSource(StrEnum):
     """Where a term comes from: the engine's own code, our model, a measured run, the arguments."""
 
     GOLDEN = "golden"
@@ -68,7 +68,7 @@ class Budget(Model):
     max_num_seqs: int | None = None
     kv_heads_replicated: bool = False
     groups: tuple[CacheGroup, ...] = ()
-    sources: dict[str, Source] = Field(default_factory=dict)
+    sources: dict[str, TermSource] = Field(default_factory=dict)
     golden: str | None = None
     reasons: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from models.settings.secrets import SecretsKind
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class RoleRequest:
     """What a row is asked for: one EKS region of a stack."""
 
     plan: PlatformPlan
@@ -44,17 +44,17 @@ class PodRole:
     purpose: str
     namespace: str
     service_account: str
-    needed: Callable[[Asked], bool]
-    policy: Callable[[Asked], iam.Document]
+    needed: Callable[[RoleRequest], bool]
+    policy: Callable[[RoleRequest], iam.Document]
 
 
-def _seeds_from_s3(asked: Asked) -> bool:
+def _seeds_from_s3(asked: RoleRequest) -> bool:
     objects = asked.region.settings.storage.objects
     by_identity = objects.credentials is Credentials.POD_IDENTITY
     return objects.kind is ObjectStoreKind.S3 and by_identity
 
 
-def _seeding(asked: Asked) -> iam.Document:
+def _seeding(asked: RoleRequest) -> iam.Document:
     objects = asked.region.settings.storage.objects
     made = makes_bucket(asked.region.settings)
     return iam.read_weights(
@@ -64,27 +64,27 @@ def _seeding(asked: Asked) -> iam.Document:
     )
 
 
-def _autoscaler(asked: Asked) -> iam.Document:
+def _autoscaler(asked: RoleRequest) -> iam.Document:
     return iam.grow_groups(asked.cluster, asked.cluster_name)
 
 
-def _reads_secrets(asked: Asked) -> bool:
+def _reads_secrets(asked: RoleRequest) -> bool:
     return asked.region.settings.secrets.kind is SecretsKind.AWS and bool(asked.region.secrets)
 
 
-def _secrets(asked: Asked) -> iam.Document:
+def _secrets(asked: RoleRequest) -> iam.Document:
     region = asked.region
     environment = asked.plan.environment.value
     return read_secrets(asked.cluster, region.settings.secrets, environment, region.name)
 
 
-def _certificates(asked: Asked) -> iam.Document:
+def _certificates(asked: RoleRequest) -> iam.Document:
     hostname = asked.region.gateway.hostname
     assert hostname is not None, "checked when the plan was made"
     return prove_names(asked.cluster, asked.region.settings.certificates, hostname)
 
 
-def _balancers(asked: Asked) -> iam.Document:
+def _balancers(asked: RoleRequest) -> iam.Document:
     return balance_loads(asked.cluster, asked.cluster_name)
 
 
@@ -128,6 +128,6 @@ POD_ROLES: Final[tuple[PodRole, ...]] = (
 """Every role of our pods; a component that needs AWS adds its row here."""
 
 
-def pod_roles(asked: Asked) -> tuple[PodRole, ...]:
+def pod_roles(asked: RoleRequest) -> tuple[PodRole, ...]:
     """Return the roles that a region needs."""
     return tuple(row for row in POD_ROLES if row.needed(asked))

@@ -8,15 +8,15 @@ from models.engine.arguments import ServeArguments
 from models.facts.accelerators import Accelerator
 from models.facts.sharing import UTILIZATION_SUM_MAX, Mig, TimeSlicing, slice_of
 from models.plan.plan import PlannedPool
-from models.plan.sizing import Shape
+from models.plan.sizing import MachineShape
 from models.settings.regions import AmiFamily, EksCluster, GpuSoftware, NodePool, Region
 
 _RULE = "plan-sharing"
 
 
 def shared(
-    pool: NodePool, path: str, card: Accelerator | None, shape: Shape, found: Findings
-) -> tuple[Accelerator | None, Shape]:
+    pool: NodePool, path: str, card: Accelerator | None, shape: MachineShape, found: Findings
+) -> tuple[Accelerator | None, MachineShape]:
     """Return the card and the shape as the scheduler and an engine see them."""
     match pool.sharing:
         case None:

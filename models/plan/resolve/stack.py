@@ -22,7 +22,7 @@ from models.plan.resolve.operators import resolve_operators
 from models.plan.resolve.sharing import node_problems, shared
 from models.plan.resolve.storage import resolve_storage
 from models.plan.secret_uses import region_gateway, secret_problems, secret_uses
-from models.plan.sizing import Shape, volume_gib
+from models.plan.sizing import MachineShape, volume_gib
 from models.plan.storage.resolved import class_of
 from models.settings.exceptions import excused, expired
 from models.settings.longhorn import Use
@@ -201,10 +201,10 @@ def _pool(
     )
 
 
-def _shape(pool: NodePool, path: str, catalog: Catalog, found: Findings) -> Shape | None:
+def _shape(pool: NodePool, path: str, catalog: Catalog, found: Findings) -> MachineShape | None:
     if pool.node is not None:
         node = pool.node
-        return Shape(vcpus=node.vcpus, memory_gib=node.memory_gib, gpus=node.gpus)
+        return MachineShape(vcpus=node.vcpus, memory_gib=node.memory_gib, gpus=node.gpus)
     instance = catalog.instance_types.get(pool.instance_type or "")
     if instance is None:
         found.problems.append(
@@ -217,7 +217,7 @@ def _shape(pool: NodePool, path: str, catalog: Catalog, found: Findings) -> Shap
             )
         )
         return None
-    return Shape(vcpus=instance.vcpus, memory_gib=instance.memory_gib, gpus=instance.gpus)
+    return MachineShape(vcpus=instance.vcpus, memory_gib=instance.memory_gib, gpus=instance.gpus)
 
 
 def _price(pool: NodePool, region: Region, catalog: Catalog) -> float | None:

@@ -6,7 +6,7 @@ from typing import Final
 from policies.core.context import Context
 from policies.core.finding import Breach, Severity
 from policies.core.rule import Weight, rule
-from policies.views.aws.iam import Statement, documents
+from policies.views.aws.iam import PolicyStatement, documents
 from policies.views.aws.resource import AwsPlaced, AwsResource, approved
 
 HOLDING: Final = (
@@ -105,7 +105,7 @@ def require_tls(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
         yield _absent(placed, "s3.BucketPolicy", "nothing denies plain HTTP")
 
 
-def _denies_plain(statement: Statement) -> bool:
+def _denies_plain(statement: PolicyStatement) -> bool:
     plain = statement.condition_values("aws:securetransport")
     secure = statement.node["Condition"]["Bool"]["aws:SecureTransport"].value
     said = "false" in [each.lower() for each in plain] or secure is False
@@ -113,7 +113,7 @@ def _denies_plain(statement: Statement) -> bool:
     return not statement.allows and said and bool(everything) and _everybody(statement)
 
 
-def _everybody(statement: Statement) -> bool:
+def _everybody(statement: PolicyStatement) -> bool:
     return any(principal == "*" for _, principal in statement.principals())
 
 

@@ -15,7 +15,14 @@ from policies.core.nodes import Node, leaves
 from policies.core.rule import Weight, rule
 from policies.core.unknowns import Unknown
 from policies.views.aws import iam_actions
-from policies.views.aws.iam import Document, Statement, Use, documents, is_wide, requires
+from policies.views.aws.iam import (
+    PolicyDocument,
+    PolicyStatement,
+    Use,
+    documents,
+    is_wide,
+    requires,
+)
 from policies.views.aws.iam_risks import DATA, ESCALATIONS, Method
 from policies.views.aws.resource import AwsResource
 
@@ -45,7 +52,7 @@ def be_plain(resource: AwsResource, context: Context) -> Iterator[Breach]:
             yield Breach(document.root["Version"].path, "the version is not 2012-10-17")
 
 
-def _hidden(document: Document) -> Iterator[tuple[str, str]]:
+def _hidden(document: PolicyDocument) -> Iterator[tuple[str, str]]:
     """Yield what is unknown and could hide a breach."""
     for node in (document.root, document.root["Statement"]):
         if isinstance(node.value, Unknown):
@@ -65,7 +72,7 @@ def _unknowns(node: Node) -> Iterator[tuple[str, str]]:
             yield leaf.value.path, leaf.value.why
 
 
-def _needs_condition(statement: Statement) -> bool:
+def _needs_condition(statement: PolicyStatement) -> bool:
     """Whether only a condition makes the statement narrow: then its values matter."""
     principals = statement.principals()
     return any(map(is_wide, statement.resources())) or any(
@@ -108,7 +115,7 @@ def list_actions(resource: AwsResource, context: Context) -> Iterator[Breach]:
                 yield from _wildcard(statement, action)
 
 
-def _wildcard(statement: Statement, action: str) -> Iterator[Breach]:
+def _wildcard(statement: PolicyStatement, action: str) -> Iterator[Breach]:
     path = statement.node["Action"].path
     if _everything(action):
         yield Breach(path, f"{action!r} allows every action")
@@ -199,7 +206,7 @@ def expose_no_data(resource: AwsResource, context: Context) -> Iterator[Breach]:
         yield from _methods(document, DATA, "reads whatever there is: ")
 
 
-def _methods(document: Document, methods: tuple[Method, ...], why: str) -> Iterator[Breach]:
+def _methods(document: PolicyDocument, methods: tuple[Method, ...], why: str) -> Iterator[Breach]:
     """Yield methods whose every action the document allows without naming resources."""
     allowed: dict[str, Node] = {}
     for statement in filter(_allows, document.statements()):
@@ -213,11 +220,11 @@ def _methods(document: Document, methods: tuple[Method, ...], why: str) -> Itera
             yield Breach(path, f"{why}{' with '.join(method.actions)} ({method.what})")
 
 
-def _of_use(resource: AwsResource, use: Use) -> Iterator[Document]:
+def _of_use(resource: AwsResource, use: Use) -> Iterator[PolicyDocument]:
     return (each for each in documents(resource) if each.use is use)
 
 
-def _allows(statement: Statement) -> bool:
+def _allows(statement: PolicyStatement) -> bool:
     return statement.allows
 
 
@@ -227,12 +234,12 @@ def _everything(action: str) -> bool:
     return set(action) <= {"*", ":", "?"} or "*" in service or set(name) == {"*"}
 
 
-def _all_actions(statement: Statement) -> list[str]:
+def _all_actions(statement: PolicyStatement) -> list[str]:
     """Return every action that the patterns name, in AWS's spelling; `*` alone is left out."""
     return [each for pattern in statement.actions() for each in iam_actions.matching(pattern)]
 
 
-def _narrowed(statement: Statement) -> bool:
+def _narrowed(statement: PolicyStatement) -> bool:
     """Whether a condition limits what the statement is about; a `*` as value limits nothing."""
     keys = statement.conditions()
     return any(

@@ -9,7 +9,7 @@ from policies.core.finding import Breach, Severity
 from policies.core.nodes import leaves
 from policies.core.rule import Weight, rule
 from policies.core.unknowns import Unknown
-from policies.views.aws.iam import Statement, Use, documents, requires
+from policies.views.aws.iam import PolicyStatement, Use, documents, requires
 from policies.views.aws.resource import AwsPlaced, AwsResource
 
 _CALLER: Final = re.compile(
@@ -40,7 +40,7 @@ def name_principals(resource: AwsResource, context: Context) -> Iterator[Breach]
                 yield from _principals(statement)
 
 
-def _principals(statement: Statement) -> Iterator[Breach]:
+def _principals(statement: PolicyStatement) -> Iterator[Breach]:
     if statement.node["NotPrincipal"].value is not None:
         yield Breach(statement.node["NotPrincipal"].path, "NotPrincipal allows everybody else")
     keys = statement.conditions()

@@ -45,23 +45,23 @@ _INLINE: Final = "inlinePolicies"
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class PolicyDocument:
     """One document: its root, and what it is for. An unreadable one has an unknown root."""
 
     root: Node
     use: Use
 
-    def statements(self) -> Iterator["Statement"]:
+    def statements(self) -> Iterator["PolicyStatement"]:
         """Yield the statements; a single one may stand without a list."""
         node = self.root["Statement"]
         if isinstance(node.value, dict):
-            yield Statement(node)
+            yield PolicyStatement(node)
         elif isinstance(node.value, list):
-            yield from (Statement(node[index]) for index in range(len(node.value)))
+            yield from (PolicyStatement(node[index]) for index in range(len(node.value)))
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class PolicyStatement:
     """One statement. What is not known is left out here, and told by `aws-policy-be-plain`."""
 
     node: Node
@@ -108,16 +108,16 @@ class Statement:
         return tuple(found)
 
 
-def documents(resource: AwsResource) -> Iterator[Document]:
+def documents(resource: AwsResource) -> Iterator[PolicyDocument]:
     """Yield the documents that stand in a resource."""
     for key, use in _PLACES.get(resource.kind, ()):
         node = resource.body[key]
         if node.value is not None:
-            yield Document(_read(node), use)
+            yield PolicyDocument(_read(node), use)
     if resource.is_kind("iam.Role") and isinstance(resource.body[_INLINE].value, list):
         for inline in resource.body[_INLINE].items():
             if inline["policy"].value is not None:
-                yield Document(_read(inline["policy"]), Use.IDENTITY)
+                yield PolicyDocument(_read(inline["policy"]), Use.IDENTITY)
 
 
 def _read(node: Node) -> Node:

@@ -57,7 +57,7 @@ _INSTANCES: Final = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Placement:
+class CardPlacement:
     """The cards that a pod may run on (`cards`, by what says so), and its nodes' GPUs if known.
 
     `sure` is False where only a pool's name hints at the card.
@@ -69,22 +69,22 @@ class Placement:
     sure: bool = True
 
 
-def placement(container: Container, context: Context) -> Placement:
+def placement(container: Container, context: Context) -> CardPlacement:
     """Return the cards that a container's pod may run on; none where nothing says so."""
     pod = container.pod
     sliced = [name for name in container.accelerators() if name.startswith(_MIG)]
     if any(not name.startswith((_GPU, _MIG)) for name in container.accelerators()):
-        return Placement()
+        return CardPlacement()
     try:
         selected = dict(_selected(pod))
     except UnknownFieldError:
-        return Placement()
+        return CardPlacement()
     annotation = {**pod.manifest.annotations(), **pod.annotations()}.get(ACCELERATOR_ANNOTATION)
     if annotation:
         return _of_texts((annotation,), annotation, None)
     if sliced:
         # The product's label names the whole card there, and the slice has another memory.
-        return Placement()
+        return CardPlacement()
     for label in _INSTANCE_LABELS:
         if label in selected:
             found = _of_instances(selected[label])
@@ -96,13 +96,13 @@ def placement(container: Container, context: Context) -> Placement:
     return _of_pool(selected.get(_POOL_LABEL, ()), context)
 
 
-def _of_pool(pool: tuple[str, ...], context: Context) -> Placement:
+def _of_pool(pool: tuple[str, ...], context: Context) -> CardPlacement:
     """Return what the settings say of a pool, else what its name hints at."""
     planned = tuple(context.pools[name] for name in pool if name in context.pools)
     if pool and len(planned) == len(pool):
         return _of_texts(planned, f"the pool {pool[0]!r}", None)
     hinted = _of_texts(pool[:1], f"the pool {pool[0]!r}" if pool else "", None)
-    return Placement(cards=hinted.cards, said=hinted.said, sure=False)
+    return CardPlacement(cards=hinted.cards, said=hinted.said, sure=False)
 
 
 def _selected(pod: Pod) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -123,7 +123,7 @@ def _value(node: Node) -> str:
     return node.text() or ""
 
 
-def _of_texts(texts: tuple[str, ...], said: str, gpus: int | None) -> Placement:
+def _of_texts(texts: tuple[str, ...], said: str, gpus: int | None) -> CardPlacement:
     cards: list[Card] = []
     for text in texts:
         part = _slice(text)
@@ -131,13 +131,13 @@ def _of_texts(texts: tuple[str, ...], said: str, gpus: int | None) -> Placement:
             cards.append(part)
             continue
         if _NOT_WHOLE.search(text):
-            return Placement()
+            return CardPlacement()
         plain = "".join(each for each in text.lower() if each.isalnum())
         known = knowledge.cards().find(_CLOUD_NAMES.get(plain, text.replace("_", " ")), None)
         if known.card is None or known.card.capability == (0, 0) or known.notes:
-            return Placement()
+            return CardPlacement()
         cards.append(known.card)
-    return Placement(cards=tuple(cards), said=said, node_gpus=gpus)
+    return CardPlacement(cards=tuple(cards), said=said, node_gpus=gpus)
 
 
 def _slice(text: str) -> "Card | None":
@@ -150,18 +150,18 @@ def _slice(text: str) -> "Card | None":
     return Card(memory_gib=found.memory_gib, capability=found.capability, product=found.product)
 
 
-def _of_instances(types: tuple[str, ...]) -> Placement:
+def _of_instances(types: tuple[str, ...]) -> CardPlacement:
     cards: list[Card] = []
     gpus: list[int] = []
     for text in types:
         name, count = _instance(text)
         if not name:
-            return Placement()
+            return CardPlacement()
         found = _of_texts((name,), text, None)
         cards += found.cards
         gpus.append(count or 0)
     most = max(gpus) if gpus and all(gpus) else None
-    return Placement(cards=tuple(cards), said="|".join(types), node_gpus=most)
+    return CardPlacement(cards=tuple(cards), said="|".join(types), node_gpus=most)
 
 
 def _instance(text: str) -> tuple[str, int | None]:

@@ -13,7 +13,7 @@ from policies.core import knowledge
 from policies.core.context import Context
 from policies.core.memo import Memo
 from policies.core.nodes import UnknownFieldError
-from policies.views.engine.cards import Placement, placement
+from policies.views.engine.cards import CardPlacement, placement
 from policies.views.engine.container import Invocation
 
 MODEL_ANNOTATION: Final = "triplane.dev/model"
@@ -51,7 +51,7 @@ class Replica:
     line: Line
     model: str | None
     sure: bool
-    place: Placement
+    place: CardPlacement
     missing: tuple[str, ...]
 
     def given(self, name: str) -> str | None:

@@ -50,7 +50,7 @@ _RUNTIME_KEYS: Final = frozenset({"modelFormat", "storageUri", "protocolVersion"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class FoundPodSpec:
     """A pod's spec, the metadata its pods get, and KServe's model container if there is one.
 
     `inherits`: the owner's annotations reach the pods.
@@ -62,14 +62,14 @@ class Found:
     inherits: bool = False
 
 
-def pod_specs(manifest: Manifest) -> Iterator[Found]:
+def pod_specs(manifest: Manifest) -> Iterator[FoundPodSpec]:
     """Yield every pod spec of an object; a spec that is unknown is yielded as it is."""
     kind, body = manifest.kind.lower(), manifest.body
     if kind == "pod":
-        yield Found(spec=body["spec"], metadata=body["metadata"])
+        yield FoundPodSpec(spec=body["spec"], metadata=body["metadata"])
     elif kind in _TEMPLATES:
         template = body.at(*_TEMPLATES[kind])
-        yield Found(spec=template["spec"], metadata=template["metadata"])
+        yield FoundPodSpec(spec=template["spec"], metadata=template["metadata"])
     elif kind == "inferenceservice":
         yield from _inference_service(body)
     elif kind in ("servingruntime", "clusterservingruntime"):
@@ -78,17 +78,17 @@ def pod_specs(manifest: Manifest) -> Iterator[Found]:
         yield from _by_shape(body, Node(None), "")
 
 
-def _inference_service(body: Node) -> Iterator[Found]:
+def _inference_service(body: Node) -> Iterator[FoundPodSpec]:
     for role in ("predictor", "transformer", "explainer"):
         component = body.at("spec", role)
         if component.value is None:
             continue
-        yield Found(
+        yield FoundPodSpec(
             spec=component, metadata=component, model=_model(component, role), inherits=True
         )
         worker = component["workerSpec"]
         if not component.unknown and worker.value is not None:
-            yield Found(spec=worker, metadata=component, inherits=True)
+            yield FoundPodSpec(spec=worker, metadata=component, inherits=True)
 
 
 def _model(component: Node, role: str) -> Node | None:
@@ -103,22 +103,22 @@ def _model(component: Node, role: str) -> Node | None:
     return None
 
 
-def _runtime(body: Node) -> Iterator[Found]:
+def _runtime(body: Node) -> Iterator[FoundPodSpec]:
     spec = body["spec"]
-    yield Found(spec=spec, metadata=spec)
+    yield FoundPodSpec(spec=spec, metadata=spec)
     worker = spec["workerSpec"]
     if not spec.unknown and worker.value is not None:
-        yield Found(spec=worker, metadata=spec)
+        yield FoundPodSpec(spec=worker, metadata=spec)
 
 
-def _by_shape(node: Node, parent: Node, key: str) -> Iterator[Found]:
+def _by_shape(node: Node, parent: Node, key: str) -> Iterator[FoundPodSpec]:
     value = node.value
     if isinstance(value, Unknown):
         if key in _SUGGESTING_PODS:
-            yield Found(spec=node, metadata=Node(None))
+            yield FoundPodSpec(spec=node, metadata=Node(None))
     elif isinstance(value, dict):
         if _is_pod_spec(node):
-            yield Found(spec=node, metadata=parent["metadata"] if key == "spec" else node)
+            yield FoundPodSpec(spec=node, metadata=parent["metadata"] if key == "spec" else node)
             return
         for name in value:
             yield from _by_shape(node[name], node, name)

@@ -17,7 +17,7 @@ from policies.core.context import is_house
 from policies.core.nodes import Node, partly_known
 from policies.views.kubernetes.images import image_of
 from policies.views.kubernetes.manifest import Manifest
-from policies.views.kubernetes.podspecs import Found, pod_specs
+from policies.views.kubernetes.podspecs import FoundPodSpec, pod_specs
 from policies.views.kubernetes.words import words_of
 
 _ACCELERATOR: Final = re.compile(
@@ -46,7 +46,7 @@ class Pod:
     """A pod template with the object that owns it."""
 
     manifest: Manifest
-    found: Found
+    found: FoundPodSpec
 
     @property
     def label(self) -> str:

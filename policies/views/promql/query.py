@@ -38,18 +38,18 @@ _WINDOW: Final = re.compile(r"\[[^\[\]]*(?:\{\{|\$)[^\[\]]*\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class QueryShape:
     """`single`: one series at most. `grows`: with the pods; None where that cannot be told."""
 
     single: bool
     grows: bool | None
 
 
-_MANY: Final = Shape(single=False, grows=None)
-_CONSTANT: Final = Shape(single=True, grows=False)
+_MANY: Final = QueryShape(single=False, grows=None)
+_CONSTANT: Final = QueryShape(single=True, grows=False)
 
 
-def shape(query: str) -> Shape:
+def shape(query: str) -> QueryShape:
     """Return the shape of a query's result."""
     try:
         return _shape(_parsed(query))
@@ -79,7 +79,7 @@ def _parsed(query: str) -> Expr:
     return parse(_WINDOW.sub("[5m]", query))
 
 
-def _shape(expression: Expr) -> Shape:
+def _shape(expression: Expr) -> QueryShape:
     match expression:
         case ParenExpr() | UnaryExpr() | SubqueryExpr():
             return _shape(expression.expr)
@@ -95,13 +95,13 @@ def _shape(expression: Expr) -> Shape:
             return _MANY
 
 
-def _binary(operator: str, left: Shape, right: Shape) -> Shape:
+def _binary(operator: str, left: QueryShape, right: QueryShape) -> QueryShape:
     if operator in _SETS or operator in _COMPARISONS:
         return left
     single = left.single and right.single
     if operator == "or":
-        return Shape(single, left.grows)
-    return Shape(single, _growth(operator, left.grows, right.grows))
+        return QueryShape(single, left.grows)
+    return QueryShape(single, _growth(operator, left.grows, right.grows))
 
 
 def _growth(operator: str, left: bool | None, right: bool | None) -> bool | None:
@@ -112,33 +112,33 @@ def _growth(operator: str, left: bool | None, right: bool | None) -> bool | None
     return left or right
 
 
-def _aggregate(expression: AggregateExpr) -> Shape:
+def _aggregate(expression: AggregateExpr) -> QueryShape:
     name, modifier = str(expression.op), expression.modifier
     if name in _LIMITING:
         first = expression.param
-        return Shape(single=isinstance(first, NumberLiteral) and first.val == 1, grows=None)
+        return QueryShape(single=isinstance(first, NumberLiteral) and first.val == 1, grows=None)
     if name not in _AGGREGATIONS:
         return _MANY
     # `by ()` keeps no label and `without (...)` keeps the others.
     kept = modifier is not None and (
         modifier.type == AggModifierType.Without or bool(modifier.labels)
     )
-    return Shape(single=not kept, grows=_AGGREGATIONS[name])
+    return QueryShape(single=not kept, grows=_AGGREGATIONS[name])
 
 
-def _call(name: str, arguments: list[Expr]) -> Shape:
+def _call(name: str, arguments: list[Expr]) -> QueryShape:
     """Return the shape of a function: that of its vector argument, but for a few."""
     if name in _CONSTANTS:
         return _CONSTANT
     if name == "scalar":
-        return Shape(single=True, grows=_shape(arguments[0]).grows)
+        return QueryShape(single=True, grows=_shape(arguments[0]).grows)
     if name == "histogram_quantile":
-        return Shape(single=_is_by_bucket(arguments[1]), grows=False)
+        return QueryShape(single=_is_by_bucket(arguments[1]), grows=False)
     shapes = [_shape(each) for each in arguments if not isinstance(each, StringLiteral)]
     if not shapes:
         return _MANY
     grows = None if any(each.grows is None for each in shapes) else any(e.grows for e in shapes)
-    return Shape(single=all(each.single for each in shapes), grows=grows)
+    return QueryShape(single=all(each.single for each in shapes), grows=grows)
 
 
 def _is_by_bucket(expression: Expr) -> bool:

@@ -29,7 +29,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StandIn:
+class AwsStandIn:
     """One stack's stand-in. Its folder is named so that no control plane's can be the same."""
 
     label: str

@@ -12,7 +12,7 @@ from sandbox.aws.core.api import Aws
 from sandbox.aws.core.errors import StandInError
 from sandbox.aws.core.home import SWITCH, PlaneNeeds
 from sandbox.aws.lifecycle import given, inventory
-from sandbox.aws.lifecycle.service import Say, StandIn
+from sandbox.aws.lifecycle.service import AwsStandIn, Say
 from sandbox.cluster import storage_classes
 from sandbox.operators.controllers.needed import crd_sets
 from sandbox.toolchain import Toolchain
@@ -45,9 +45,9 @@ class AwsSide:
     tools: Toolchain
 
     @property
-    def stand_in(self) -> StandIn:
+    def stand_in(self) -> AwsStandIn:
         """Its processes and files."""
-        return StandIn(label=self.label, tools=self.tools)
+        return AwsStandIn(label=self.label, tools=self.tools)
 
     def start(self, settings: Settings, state: Mapping[str, Any]) -> None:
         """Start what the stack's AWS regions need; `state` is Pulumi's deployment.

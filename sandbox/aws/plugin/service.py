@@ -21,7 +21,7 @@ from sandbox.aws.kinds import CLASSES, KINDS
 from sandbox.aws.plugin import config as configuration
 from sandbox.aws.plugin.differ import Difference
 from sandbox.aws.plugin.invokes import invoke
-from sandbox.aws.plugin.work import Catalog, Work
+from sandbox.aws.plugin.work import KindCatalog, Work
 from sandbox.aws.schema.cache import load
 from sandbox.core.errors import SandboxError
 
@@ -34,7 +34,7 @@ class Service:
 
     def __init__(self, home: StandInHome) -> None:
         self._home = home
-        catalog = Catalog(kinds=KINDS, schemas=load(CLASSES))
+        catalog = KindCatalog(kinds=KINDS, schemas=load(CLASSES))
         self._work = Work(catalog=catalog, aws=None, default_tags={}, repeats=None)
 
     def handshake(self, _: Any, _c: Context) -> Message:

@@ -18,7 +18,7 @@ from sandbox.aws.schema.types import TypeSchema
 
 
 @dataclass(frozen=True, kw_only=True)
-class Catalog:
+class KindCatalog:
     """The types that the stand-in covers, and what the SDK says of each."""
 
     kinds: Mapping[str, Kind]
@@ -46,7 +46,7 @@ class Catalog:
 class Work:
     """One configured provider: an account, a region and the default tags."""
 
-    catalog: Catalog
+    catalog: KindCatalog
     aws: Aws | None
     default_tags: Mapping[str, str]
     repeats: Path | None

@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox.dataplane.engines.bodies import Generation
-from sandbox.dataplane.engines.scheduler import Progress
+from sandbox.dataplane.engines.scheduler import GenerationProgress
 from sandbox.dataplane.engines.settings import EngineSettings
 
 Fields = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class EngineAnswer:
     """One answer: its identity, and the forms that it is sent in."""
 
     generation: Generation
     identity: str = field(default_factory=lambda: uuid.uuid4().hex)
     created: int = field(default_factory=lambda: int(time.time()))
 
-    def whole(self, text: str, progress: Progress) -> Fields:
+    def whole(self, text: str, progress: GenerationProgress) -> Fields:
         """Return the answer of a request without a stream."""
         choice: Fields = {"index": 0, "logprobs": None, "finish_reason": progress.finished}
         if self.generation.chat:
@@ -40,11 +40,11 @@ class Answer:
             choice["text"] = text
         return {**self._head(self._chunk_name), "choices": [choice]}
 
-    def usage_chunk(self, progress: Progress) -> Fields:
+    def usage_chunk(self, progress: GenerationProgress) -> Fields:
         """Return the chunk that `stream_options.include_usage` asks for."""
         return {**self._head(self._chunk_name), "choices": [], "usage": self.usage(progress)}
 
-    def usage(self, progress: Progress) -> Fields:
+    def usage(self, progress: GenerationProgress) -> Fields:
         """Return the request's token counts."""
         prompt = self.generation.prompt_tokens
         return {

@@ -9,7 +9,7 @@ from typing import Final
 from aiohttp import web
 
 from sandbox.dataplane.engines import answers, bodies
-from sandbox.dataplane.engines.answers import Answer
+from sandbox.dataplane.engines.answers import EngineAnswer
 from sandbox.dataplane.engines.faults import RequestFault, invalid_body
 from sandbox.dataplane.engines.scheduler import Scheduler
 from sandbox.dataplane.engines.settings import EngineSettings
@@ -99,7 +99,7 @@ class EngineApi:
             raise invalid_body("Unsupported Media Type: Only 'application/json' is allowed")
         generation = bodies.read(await request.read(), self._settings, chat=chat)
         self._inject_error()
-        answer = Answer(generation=generation)
+        answer = EngineAnswer(generation=generation)
         if generation.stream:
             return await self._stream(request, answer)
         progress = self._scheduler.begin()
@@ -110,7 +110,7 @@ class EngineApi:
                 parts.append(word)
         return web.json_response(answer.whole("".join(parts), progress))
 
-    async def _stream(self, request: web.Request, answer: Answer) -> web.StreamResponse:
+    async def _stream(self, request: web.Request, answer: EngineAnswer) -> web.StreamResponse:
         """Send headers at once, as the engine does, then each token as it comes."""
         progress = self._scheduler.begin()
         response = web.StreamResponse(headers=_STREAM_HEADERS)

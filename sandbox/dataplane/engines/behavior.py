@@ -9,7 +9,7 @@ from models.core.base import Model
 Seconds = Annotated[float, Field(ge=0, le=3600)]
 
 
-class Behavior(Model):
+class EngineBehavior(Model):
     """Everything that can be steered; the defaults are those of a fast engine without faults.
 
     The time to the first token is `first_token_sec` plus `prefill_sec_per_token` for every token of
@@ -27,4 +27,4 @@ class Behavior(Model):
     dies_after_tokens: Annotated[int, Field(ge=0)] | None = None
 
 
-QUIET: Final = Behavior()
+QUIET: Final = EngineBehavior()

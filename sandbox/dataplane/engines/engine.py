@@ -8,7 +8,7 @@ from typing import Final
 from aiohttp import web
 
 from sandbox.dataplane.engines.api import EngineApi
-from sandbox.dataplane.engines.behavior import Behavior
+from sandbox.dataplane.engines.behavior import EngineBehavior
 from sandbox.dataplane.engines.scheduler import Scheduler
 from sandbox.dataplane.engines.settings import EngineSettings
 
@@ -18,7 +18,7 @@ _KEEP_ALIVE_SEC: Final = 5.0
 """After so long vLLM's server closes an idle connection (VLLM_HTTP_TIMEOUT_KEEP_ALIVE)."""
 
 
-class State(StrEnum):
+class EngineState(StrEnum):
     """Where an engine is in its life."""
 
     RUNNING = "running"
@@ -32,7 +32,7 @@ class Engine:
     def __init__(self, settings: EngineSettings, port: int = 0) -> None:
         """Bind the port (0: a free one); nothing is answered before `start`."""
         self.settings = settings
-        self.state = State.RUNNING
+        self.state = EngineState.RUNNING
         self.dead = asyncio.Event()
         self.scheduler = Scheduler(settings)
         self._socket = socket.socket()
@@ -55,19 +55,19 @@ class Engine:
         await web.SockSite(self._runner, self._socket, backlog=_BACKLOG).start()
 
     @property
-    def behavior(self) -> Behavior:
+    def behavior(self) -> EngineBehavior:
         """How the engine behaves."""
         return self.scheduler.behavior
 
     @behavior.setter
-    def behavior(self, behavior: Behavior) -> None:
+    def behavior(self, behavior: EngineBehavior) -> None:
         self.scheduler.behavior = behavior
 
     async def drain(self, grace_sec: float) -> None:
         """Refuse what is new, let what runs finish within the grace, then end."""
-        if self.state is State.DEAD:
+        if self.state is EngineState.DEAD:
             return
-        self.state = State.DRAINING
+        self.state = EngineState.DRAINING
         self._api.draining = True
         deadline = asyncio.get_running_loop().time() + grace_sec
         while self._busy() and asyncio.get_running_loop().time() < deadline:
@@ -91,7 +91,7 @@ class Engine:
 
     def _end(self) -> None:
         if self._ending is None:
-            self.state = State.DEAD
+            self.state = EngineState.DEAD
             self.dead.set()
             self._ending = asyncio.ensure_future(self._runner.cleanup())
 

@@ -6,7 +6,7 @@ from typing import Final
 from aiohttp import web
 from pydantic import ValidationError
 
-from sandbox.dataplane.engines.behavior import Behavior
+from sandbox.dataplane.engines.behavior import EngineBehavior
 from sandbox.dataplane.engines.engine import Engine
 
 _ONE: Final = "/engines/{namespace}/{pod}"
@@ -53,7 +53,7 @@ class Fleet:
         engine = self._engine(request)
         try:
             # Read as a whole: strict mode takes what JSON can hold, and nothing is half changed.
-            change = Behavior.model_validate_json(await request.read())
+            change = EngineBehavior.model_validate_json(await request.read())
         except ValidationError as error:
             raise web.HTTPBadRequest(text=str(error)) from error
         given = {name: getattr(change, name) for name in change.model_fields_set}

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from sandbox.dataplane.engines import tokens
-from sandbox.dataplane.engines.behavior import QUIET, Behavior
+from sandbox.dataplane.engines.behavior import QUIET, EngineBehavior
 from sandbox.dataplane.engines.bodies import Generation
 from sandbox.dataplane.engines.metrics import EngineMetrics
 from sandbox.dataplane.engines.prefix_cache import PrefixCache
@@ -14,7 +14,7 @@ from sandbox.dataplane.engines.settings import EngineSettings
 
 
 @dataclass(kw_only=True, slots=True)
-class Progress:
+class GenerationProgress:
     """What one request has come to."""
 
     arrived: float
@@ -29,7 +29,7 @@ class Scheduler:
     """At most `max_num_seqs` requests generate at a time; the others wait in order."""
 
     def __init__(self, settings: EngineSettings) -> None:
-        self.behavior: Behavior = QUIET
+        self.behavior: EngineBehavior = QUIET
         self.metrics = EngineMetrics(settings)
         self.running = 0
         self.waiting = 0
@@ -44,11 +44,13 @@ class Scheduler:
             lambda: min(1.0, self._blocks_in_use / settings.kv_blocks),
         )
 
-    def begin(self) -> Progress:
+    def begin(self) -> GenerationProgress:
         """Return the progress of a request that arrives now."""
-        return Progress(arrived=time.monotonic())
+        return GenerationProgress(arrived=time.monotonic())
 
-    async def tokens(self, generation: Generation, progress: Progress) -> AsyncGenerator[str]:
+    async def tokens(
+        self, generation: Generation, progress: GenerationProgress
+    ) -> AsyncGenerator[str]:
         """Yield the answer's tokens; closing the generator early is an abort."""
         await self._place()
         started = time.monotonic()
@@ -75,7 +77,9 @@ class Scheduler:
             self.waiting -= 1
         self.running += 1
 
-    async def _generate(self, generation: Generation, progress: Progress) -> AsyncGenerator[str]:
+    async def _generate(
+        self, generation: Generation, progress: GenerationProgress
+    ) -> AsyncGenerator[str]:
         uncached = generation.prompt_tokens - self._look_up(generation, progress)
         behavior = self.behavior
         await asyncio.sleep(behavior.first_token_sec + uncached * behavior.prefill_sec_per_token)
@@ -89,7 +93,7 @@ class Scheduler:
             yield tokens.word(index)
         progress.finished = "stop" if number == behavior.output_tokens else "length"
 
-    def _look_up(self, generation: Generation, progress: Progress) -> int:
+    def _look_up(self, generation: Generation, progress: GenerationProgress) -> int:
         """Return how many tokens of the prompt the cache holds; hold them all from now on."""
         if not self._settings.prefix_caching:
             return 0
@@ -105,7 +109,7 @@ class Scheduler:
         self.metrics.count([*hits, "vllm:prompt_tokens_cached"], progress.cached_tokens)
         return progress.cached_tokens
 
-    def _count_token(self, progress: Progress) -> None:
+    def _count_token(self, progress: GenerationProgress) -> None:
         now = time.monotonic()
         if progress.generated == 1:
             names = ["vllm:time_to_first_token_seconds"]
@@ -116,7 +120,7 @@ class Scheduler:
         progress.last = now
         self.metrics.count(["vllm:generation_tokens"], 1)
 
-    def _finish(self, generation: Generation, progress: Progress, started: float) -> None:
+    def _finish(self, generation: Generation, progress: GenerationProgress, started: float) -> None:
         now = time.monotonic()
         observe = self.metrics.observe
         self.metrics.count(["vllm:request_success"], 1, finished_reason=progress.finished)

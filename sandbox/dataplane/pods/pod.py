@@ -23,7 +23,7 @@ SecretValue = Callable[[str, str, str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Pod:
+class EnginePod:
     """One pod as the API server has it."""
 
     body: Object

@@ -18,7 +18,7 @@ from sandbox.dataplane.engines.addresses import AddressFile
 from sandbox.dataplane.engines.engine import Engine
 from sandbox.dataplane.engines.fleet import Fleet
 from sandbox.dataplane.engines.settings import EngineSettings, RefusedCommandError
-from sandbox.dataplane.pods.pod import FINALIZER, KILLED, Pod, refused
+from sandbox.dataplane.pods.pod import FINALIZER, KILLED, EnginePod, refused
 from sandbox.dataplane.pods.watching import Pods
 
 PRE_STOP_SEC: Final = 1.0
@@ -57,7 +57,7 @@ class EngineSupervisor:
             self._terminating.pop(uid).set()
             del self._lives[uid]
 
-    async def _live(self, pod: Pod) -> None:
+    async def _live(self, pod: EnginePod) -> None:
         """One pod's life, from its first sight to its end."""
         terminating = self._terminating[pod.uid]
         if pod.running and not pod.terminating:
@@ -70,7 +70,7 @@ class EngineSupervisor:
                 await terminating.wait()
         await self._guarded(self._release(pod))
 
-    def _settings(self, pod: Pod) -> EngineSettings:
+    def _settings(self, pod: EnginePod) -> EngineSettings:
         api = self._new_api()
 
         def secret(namespace: str, name: str, key: str) -> str | None:
@@ -79,7 +79,7 @@ class EngineSupervisor:
 
         return pod.settings(self._contracts, secret)
 
-    async def _serve(self, pod: Pod, engine: Engine, terminating: asyncio.Event) -> None:
+    async def _serve(self, pod: EnginePod, engine: Engine, terminating: asyncio.Event) -> None:
         await engine.start()
         self.fleet.engines[pod.key] = engine
         self._publish()
@@ -95,7 +95,7 @@ class EngineSupervisor:
             del self.fleet.engines[pod.key]
         self._publish()
 
-    async def _drain(self, pod: Pod, engine: Engine) -> None:
+    async def _drain(self, pod: EnginePod, engine: Engine) -> None:
         """Sleep as the pre-stop hook does, then end the engine within what is left of the grace."""
         latest = self._latest(pod)
         if latest is None:
@@ -106,21 +106,21 @@ class EngineSupervisor:
         await asyncio.sleep(pre_stop)
         await engine.drain(latest.grace_sec - pre_stop)
 
-    def _latest(self, pod: Pod) -> Pod | None:
+    def _latest(self, pod: EnginePod) -> EnginePod | None:
         latest = self._pods.get(pod.key)
         return latest if latest is not None and latest.uid == pod.uid else None
 
-    async def _hold(self, pod: Pod) -> None:
+    async def _hold(self, pod: EnginePod) -> None:
         if FINALIZER not in pod.finalizers:
             await self._merge(pod.path, _finalizers(pod, [*pod.finalizers, FINALIZER]))
 
-    async def _release(self, pod: Pod) -> None:
+    async def _release(self, pod: EnginePod) -> None:
         latest = self._latest(pod)
         if latest is not None:
             rest = [name for name in latest.finalizers if name != FINALIZER]
             await self._merge(pod.path, _finalizers(latest, rest))
 
-    async def _ended(self, pod: Pod, code: int, message: str) -> None:
+    async def _ended(self, pod: EnginePod, code: int, message: str) -> None:
         """Say in the pod's status that the engine ended: it gets no more requests."""
         sys.stderr.write(f"pod {'/'.join(pod.key)}: {message}\n")
         status = (self._latest(pod) or pod).ended_status(code, message)
@@ -145,7 +145,7 @@ class EngineSupervisor:
         self._addresses.write(ports)
 
 
-def _finalizers(pod: Pod, names: list[str]) -> Object:
+def _finalizers(pod: EnginePod, names: list[str]) -> Object:
     return {"metadata": {"uid": pod.uid, "finalizers": names}}
 
 

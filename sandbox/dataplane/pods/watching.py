@@ -9,13 +9,13 @@ from typing import Final
 import requests
 
 from sandbox.core.kube import Api, ApiError, Object
-from sandbox.dataplane.pods.pod import SELECTOR, Pod
+from sandbox.dataplane.pods.pod import SELECTOR, EnginePod
 
 _WATCH_SEC: Final = 120
 _RETRY_SEC: Final = 1.0
 _PODS: Final = f"/api/v1/pods?labelSelector={SELECTOR}"
 
-Pods = dict[tuple[str, str], Pod]
+Pods = dict[tuple[str, str], EnginePod]
 
 
 class PodWatch:
@@ -43,7 +43,7 @@ class PodWatch:
     def _list_and_watch(self, api: Api) -> None:
         listed = api.request("GET", _PODS)
         items: list[Object] = listed["items"] or []
-        self._pods = {pod.key: pod for pod in map(Pod, items)}
+        self._pods = {pod.key: pod for pod in map(EnginePod, items)}
         self._tell()
         version: str = listed["metadata"]["resourceVersion"]
         while True:
@@ -51,7 +51,7 @@ class PodWatch:
                 version = event["object"]["metadata"]["resourceVersion"]
                 if event["type"] == "BOOKMARK":
                     continue
-                pod = Pod(event["object"])
+                pod = EnginePod(event["object"])
                 if event["type"] == "DELETED":
                     self._pods.pop(pod.key, None)
                 else:

@@ -14,7 +14,7 @@ from sandbox import toolchain
 from sandbox.aws.clusters import registry
 from sandbox.aws.core.api import Aws
 from sandbox.aws.core.home import PlaneNeeds
-from sandbox.aws.lifecycle.service import StandIn
+from sandbox.aws.lifecycle.service import AwsStandIn
 from sandbox.cluster.cluster import kubeconfig
 from sandbox.core.kube import Object, from_kubeconfig
 from sandbox.core.paths import PROJECT_ROOT
@@ -208,8 +208,8 @@ class AwsLab:
     asked: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @property
-    def stand_in(self) -> StandIn:
-        return StandIn(label=self.label, tools=toolchain.ensure(lambda _: None))
+    def stand_in(self) -> AwsStandIn:
+        return AwsStandIn(label=self.label, tools=toolchain.ensure(lambda _: None))
 
     @property
     def workspace(self) -> Workspace:

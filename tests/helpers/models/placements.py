@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
-from models.placement.place import Demand, Gpu, Placement
+from models.placement.place import Gpu, Placement, PlacementDemand
 
 RESERVE_GIB: Final = 0.5
 CARDS: Final = {"small": 11.63, "middle": 22.2, "large": 79.2}
 
 
-def instance(seed: int, *, small: bool) -> tuple[list[Gpu], list[Demand]]:
+def instance(seed: int, *, small: bool) -> tuple[list[Gpu], list[PlacementDemand]]:
     """Return GPUs and demands: mixed cards and nodes, tensor parallelism, kinds, minimum VRAM."""
     chance = random.Random(seed)
     gpus: list[Gpu] = []
@@ -26,9 +26,9 @@ def instance(seed: int, *, small: bool) -> tuple[list[Gpu], list[Demand]]:
     return gpus, [_demand(chance, f"m{number}") for number in range(count)]
 
 
-def _demand(chance: random.Random, name: str) -> Demand:
+def _demand(chance: random.Random, name: str) -> PlacementDemand:
     size = round(chance.choice([chance.uniform(1, 10), chance.uniform(5, 40)]), 2)
-    return Demand(
+    return PlacementDemand(
         name=name,
         tensor=chance.choice([1, 1, 1, 1, 2, 2, 4]),
         gib={kind: size for kind in CARDS if chance.random() < 0.95} or {"large": size},
@@ -37,7 +37,9 @@ def _demand(chance: random.Random, name: str) -> Demand:
     )
 
 
-def spots(demand: Demand, gpus: Sequence[Gpu], free: Sequence[float]) -> Iterator[tuple[int, ...]]:
+def spots(
+    demand: PlacementDemand, gpus: Sequence[Gpu], free: Sequence[float]
+) -> Iterator[tuple[int, ...]]:
     """Yield the sets of GPUs that a demand may take: of one node and kind, with room."""
     fits = [
         number
@@ -52,7 +54,7 @@ def spots(demand: Demand, gpus: Sequence[Gpu], free: Sequence[float]) -> Iterato
             yield chosen
 
 
-def need(demand: Demand, gpu: Gpu) -> int:
+def need(demand: PlacementDemand, gpu: Gpu) -> int:
     """Return the MiB that a demand takes of a GPU."""
     return math.ceil(demand.gib[gpu.kind] * 1024)
 
@@ -62,7 +64,9 @@ def room(gpu: Gpu) -> int:
     return math.floor((gpu.memory_gib - RESERVE_GIB) * 1024)
 
 
-def overfull(placement: Placement, gpus: Sequence[Gpu], demands: Sequence[Demand]) -> list[str]:
+def overfull(
+    placement: Placement, gpus: Sequence[Gpu], demands: Sequence[PlacementDemand]
+) -> list[str]:
     """Return what a placement breaks, told from its words alone."""
     wrong: list[str] = []
     by_name = {gpu.name: gpu for gpu in gpus}
@@ -85,7 +89,9 @@ def overfull(placement: Placement, gpus: Sequence[Gpu], demands: Sequence[Demand
     return wrong
 
 
-def first_fit_decreasing(gpus: Sequence[Gpu], demands: Sequence[Demand]) -> tuple[int, float]:
+def first_fit_decreasing(
+    gpus: Sequence[Gpu], demands: Sequence[PlacementDemand]
+) -> tuple[int, float]:
     """Return how many models first-fit decreasing places, and the peak share of a GPU."""
     free = [room(gpu) for gpu in gpus]
     placed = 0
@@ -108,7 +114,7 @@ class Exact:
     """The optimum by trying everything: most models, then the lowest peak if `balanced`."""
 
     gpus: Sequence[Gpu]
-    demands: Sequence[Demand]
+    demands: Sequence[PlacementDemand]
     balanced: bool
     best: tuple[int, float] = (-1, -2.0)
     seen: set[tuple[int, int, tuple[int, ...]]] = field(

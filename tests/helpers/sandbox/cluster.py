@@ -5,11 +5,11 @@ import secrets
 import time
 from collections.abc import Callable
 
-from sandbox.cluster.nodes import GpuSpec, NodeSpec, Taint, TaintEffect
+from sandbox.cluster.nodes import GpuSpec, NodeSpec, NodeTaint, NodeTaintEffect
 from sandbox.core.kube import Api, Object
 from sandbox.operators.standins.objects import entries, section
 
-GPU_TAINT = Taint(key="nvidia.com/gpu", value="present", effect=TaintEffect.NO_SCHEDULE)
+GPU_TAINT = NodeTaint(key="nvidia.com/gpu", value="present", effect=NodeTaintEffect.NO_SCHEDULE)
 L4 = GpuSpec(count=2, product="NVIDIA-L4", memory_mib=23034, compute="8.9")
 NODES = (
     NodeSpec(name="l4-0", cpu=16, memory_mib=65536, gpu=L4, zone="a", taints=(GPU_TAINT,)),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.aws.ami import Architecture, Maker, ami_type, architecture, maker, suits
+from models.aws.ami import MachineArchitecture, Maker, ami_type, architecture, maker, suits
 from models.core.problems import ProblemsError
 from models.facts.accelerators import InstanceType
 from models.plan.aws import node_groups
@@ -155,7 +155,7 @@ def test_images_of_other_makers_suit_their_own() -> None:
     assert suits("AL2_x86_64_GPU", "g5.xlarge")
     assert suits("BOTTLEROCKET_x86_64_NVIDIA_FIPS", "g6.xlarge")
     assert suits("AL2023_x86_64_STANDARD", "f2.6xlarge")
-    assert architecture("g5g.xlarge") is Architecture.ARM
+    assert architecture("g5g.xlarge") is MachineArchitecture.ARM
 
 
 @settings(deadline=None)

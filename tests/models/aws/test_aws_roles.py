@@ -10,7 +10,7 @@ from policy_sentry.querying.actions import get_action_data
 
 from models.aws import iam, names
 from models.aws.iam import Document, Statement
-from models.plan.aws.pod_roles import POD_ROLES, Asked, PodRole, pod_roles
+from models.plan.aws.pod_roles import POD_ROLES, PodRole, RoleRequest, pod_roles
 from tests.helpers.plans.aws_pools import eks_plan
 
 pytestmark = pytest.mark.pure
@@ -21,7 +21,7 @@ GLOBAL_KEYS: Final = ("aws:SecureTransport", "s3:ResourceAccount")
 """Condition keys that hold for every request, and are in no action's own list."""
 
 
-def asked_of(change: Callable[[dict[str, Any]], None] | None = None) -> Asked:
+def asked_of(change: Callable[[dict[str, Any]], None] | None = None) -> RoleRequest:
     """Return an EKS region whose operators the stack installs."""
 
     def whole(stack: dict[str, Any]) -> None:
@@ -33,7 +33,7 @@ def asked_of(change: Callable[[dict[str, Any]], None] | None = None) -> Asked:
     [region] = plan.regions
     assert region.eks is not None
     name = names.cluster_name(plan.environment.value, region.name)
-    return Asked(plan=plan, region=region, cluster=region.eks, cluster_name=name)
+    return RoleRequest(plan=plan, region=region, cluster=region.eks, cluster_name=name)
 
 
 def row_of(purpose: str) -> PodRole:

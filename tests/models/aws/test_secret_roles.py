@@ -10,7 +10,7 @@ from policy_sentry.querying.actions import get_action_data
 from models.aws import names
 from models.aws.iam import Statement
 from models.core.problems import ProblemsError
-from models.plan.aws.pod_roles import POD_ROLES, Asked, pod_roles
+from models.plan.aws.pod_roles import POD_ROLES, RoleRequest, pod_roles
 from tests.helpers.plans.aws_pools import eks_plan
 from tests.helpers.plans.dev import dev_plan
 from tests.helpers.plans.secrets import HOSTNAME, with_source
@@ -38,12 +38,12 @@ def _with_aws(settings: dict[str, Any]) -> None:
     }
 
 
-def _asked(change: Callable[[dict[str, Any]], None]) -> Asked:
+def _asked(change: Callable[[dict[str, Any]], None]) -> RoleRequest:
     plan = eks_plan(change)
     [region] = plan.regions
     assert region.eks is not None
     name = names.cluster_name(plan.environment.value, region.name)
-    return Asked(plan=plan, region=region, cluster=region.eks, cluster_name=name)
+    return RoleRequest(plan=plan, region=region, cluster=region.eks, cluster_name=name)
 
 
 def _statements() -> dict[str, Statement]:

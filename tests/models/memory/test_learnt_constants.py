@@ -12,7 +12,7 @@ from benchmarks.fit.bound import PARTS
 from benchmarks.fit.constants import figures, fit, without_each
 from benchmarks.fit.samples import Sample, samples
 from benchmarks.fit.terms import Point, line, typical
-from benchmarks.shared.memory_cases import Case, cases
+from benchmarks.shared.memory_cases import MeasuredCase, cases
 from models.memory import BudgetRequest
 from models.memory.terms.constants import FITTED, Fitted
 from models.memory.terms.peaks import activation_gib, cuda_graph_gib
@@ -35,13 +35,13 @@ OUTSIDE_WITHOUT_THEIR_THREADS = OUTSIDE | {
 
 
 @pytest.fixture(scope="module", name="everything")
-def every_case() -> list[Case]:
+def every_case() -> list[MeasuredCase]:
     read("vram_cases.jsonl")
     return cases()
 
 
 @pytest.fixture(scope="module", name="runs")
-def all_runs(everything: list[Case]) -> list[Sample]:
+def all_runs(everything: list[MeasuredCase]) -> list[Sample]:
     return samples(everything)
 
 
@@ -68,7 +68,7 @@ def test_constants_are_what_the_fit_gives(runs: list[Sample]) -> None:
 
 @pytest.mark.parametrize("name", [field.name for field in fields(Fitted)])
 def test_the_fit_does_not_read_the_committed_constants(
-    name: str, everything: list[Case], runs: list[Sample], monkeypatch: pytest.MonkeyPatch
+    name: str, everything: list[MeasuredCase], runs: list[Sample], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else it would give back what is committed, whatever that is."""
     other = replace(FITTED, **{name: 3.0 * asdict(FITTED)[name] + 0.5})

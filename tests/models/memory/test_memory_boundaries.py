@@ -15,7 +15,7 @@ from models.engine.arguments import EngineArguments
 from models.memory import Budget, BudgetRequest, Card, Verdict, behavior_of, budget
 from models.memory.inputs.request import resolve
 from models.memory.terms.kernels import refined_block
-from models.memory.terms.pages import Page, Serving, blocks_per_request
+from models.memory.terms.pages import Page, PageDemand, blocks_per_request
 from models.memory.terms.peaks import captured_sizes
 from models.memory.terms.weights import Rank, allocation, stage_layers, weight_bytes
 from tests.helpers.models.memory_data import configs
@@ -73,13 +73,13 @@ def page(kind: CacheKind, window: int | None) -> Page:
 def test_a_request_needs_the_blocks_that_the_engine_admits_it_by(
     kind: CacheKind, window: int | None, in_flight: int, length: int, blocks: int
 ) -> None:
-    serving = Serving(length=length, in_flight=in_flight, state_blocks=1)
+    serving = PageDemand(length=length, in_flight=in_flight, state_blocks=1)
     assert blocks_per_request(page(kind, window), serving) == blocks
 
 
 def test_ranks_of_a_context_share_the_tokens_of_full_attention_only() -> None:
     """1601 tokens over 4 ranks are 401 each, 26 blocks; a window's stay whole."""
-    serving = Serving(length=1601, in_flight=64, state_blocks=1, context=4)
+    serving = PageDemand(length=1601, in_flight=64, state_blocks=1, context=4)
     assert blocks_per_request(page(CacheKind.FULL, None), serving) == 26
     assert blocks_per_request(page(CacheKind.SLIDING, 65), serving) == 9
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.fit.constants import figures
 from benchmarks.fit.samples import Sample, samples
-from benchmarks.shared.memory_cases import Case, arguments_of_line, cases, model_names
+from benchmarks.shared.memory_cases import MeasuredCase, arguments_of_line, cases, model_names
 from catalog.loader import load
 from models.architecture import architecture
 from models.facts.contract import EngineContract
@@ -38,13 +38,13 @@ NOT_IN_THE_INPUTS = {
 
 
 @pytest.fixture(scope="module", name="everything")
-def every_case() -> list[Case]:
+def every_case() -> list[MeasuredCase]:
     read("vram_cases.jsonl")
     return cases()
 
 
 @pytest.fixture(scope="module", name="judged")
-def judged_samples(everything: list[Case]) -> list[Sample]:
+def judged_samples(everything: list[MeasuredCase]) -> list[Sample]:
     return samples(everything)
 
 
@@ -86,7 +86,7 @@ def test_kv_bytes_per_token_are_those_of_the_logs() -> None:
     assert compared >= 24
 
 
-def test_most_runs_get_a_verdict_and_the_others_a_reason(everything: list[Case]) -> None:
+def test_most_runs_get_a_verdict_and_the_others_a_reason(everything: list[MeasuredCase]) -> None:
     verdicts = [budget(case.request).verdict for case in everything if case.request is not None]
     assert sum(verdict is not Verdict.UNKNOWN for verdict in verdicts) >= 58
     assert all(case.missing for case in everything if case.request is None)

@@ -11,7 +11,15 @@ from models.core.base import GIB
 from models.engine.arguments import EngineArguments
 from models.facts.catalog import Catalog
 from models.facts.golden import Golden, ModelGoldens
-from models.memory import Budget, BudgetRequest, Card, Source, Verdict, behavior_of_contract, budget
+from models.memory import (
+    Budget,
+    BudgetRequest,
+    Card,
+    TermSource,
+    Verdict,
+    behavior_of_contract,
+    budget,
+)
 from models.memory.inputs.request import resolve
 from models.memory.verdict.goldens import golden_of
 
@@ -79,12 +87,12 @@ def test_where_golden_and_model_differ_the_golden_is_told() -> None:
     assert counted.weights_gib is not None
     assert counted.weights_gib != read.weights_gib
     assert counted.weights_gib == pytest.approx(read.weights_gib, rel=TOLERANCE)
-    assert read.sources["weights_gib"] is Source.GOLDEN
-    assert read.sources["kv_layout"] is Source.GOLDEN
-    assert read.sources["activation_gib"] is Source.MODEL
+    assert read.sources["weights_gib"] is TermSource.GOLDEN
+    assert read.sources["kv_layout"] is TermSource.GOLDEN
+    assert read.sources["activation_gib"] is TermSource.MODEL
     assert read.golden == f"{VERSION} {MODEL} {CASE}"
     assert counted.golden is None
-    assert set(counted.sources.values()) == {Source.MODEL}
+    assert set(counted.sources.values()) == {TermSource.MODEL}
 
 
 def test_the_bytes_saved_go_to_the_cache() -> None:
@@ -169,7 +177,7 @@ def test_the_layout_is_the_goldens() -> None:
 def test_weights_that_were_not_brought_into_kernels_form_are_counted() -> None:
     """Their bytes are the checkpoint's, which kernels pad."""
     found = budget(request(changed(process_failures=("X: RuntimeError",))))
-    assert found.sources["weights_gib"] is Source.MODEL
+    assert found.sources["weights_gib"] is TermSource.MODEL
     assert found.weights_gib == budget(request(None)).weights_gib
 
 

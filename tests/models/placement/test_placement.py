@@ -6,7 +6,7 @@ from models.architecture import architecture
 from models.engine.profiles import EngineOverrides
 from models.placement.files import gpu_rows
 from models.placement.needs import need_gib
-from models.placement.place import Demand, Gpu, Strategy, place
+from models.placement.place import Gpu, PlacementDemand, Strategy, place
 from tests.helpers.models.placements import (
     RESERVE_GIB,
     Exact,
@@ -66,7 +66,7 @@ def test_the_same_input_gives_the_same_placement() -> None:
 def test_very_many_models_and_none_at_all_are_placed() -> None:
     """The search is as deep as there are models; Python's stack is not."""
     cards = gpus(("a", "l4", 22.2, 8))
-    many = [Demand(name=f"m{number}", gib={"l4": 0.4}) for number in range(700)]
+    many = [PlacementDemand(name=f"m{number}", gib={"l4": 0.4}) for number in range(700)]
     assert len(place(cards, many, Strategy.MAXIMIZE_MODELS).placed) == 8 * 54
     assert place(cards, [], Strategy.BALANCED).placed == ()
     assert len(place([], many[:2], Strategy.BALANCED).unplaced) == 2
@@ -75,7 +75,7 @@ def test_very_many_models_and_none_at_all_are_placed() -> None:
 def test_a_tensor_parallel_model_stays_on_one_node() -> None:
     """Two GPUs on two nodes are not two GPUs for NCCL's purposes."""
     apart = gpus(("a", "l4", 22.2, 1), ("b", "l4", 22.2, 1))
-    pair = Demand(name="pair", tensor=2, gib={"l4": 5.0})
+    pair = PlacementDemand(name="pair", tensor=2, gib={"l4": 5.0})
     left = place(apart, [pair], Strategy.MAXIMIZE_MODELS).unplaced[0]
     assert left.reason == "it spans 2 GPUs of one node and kind, and no node has over 1"
     together = gpus(("a", "l4", 22.2, 1), ("b", "l4", 22.2, 2))
@@ -84,33 +84,42 @@ def test_a_tensor_parallel_model_stays_on_one_node() -> None:
 
 def test_a_tensor_parallel_model_does_not_mix_kinds() -> None:
     mixed = gpus(("a", "l4", 22.2, 1), ("a", "t4", 14.7, 1))
-    pair = Demand(name="pair", tensor=2, gib={"l4": 5.0, "t4": 5.0})
+    pair = PlacementDemand(name="pair", tensor=2, gib={"l4": 5.0, "t4": 5.0})
     assert place(mixed, [pair], Strategy.MAXIMIZE_MODELS).unplaced
 
 
 @pytest.mark.parametrize(
     ("demand", "reason"),
     [
-        (Demand(name="m", gib={"l4": 5.0}, kinds=("h100",)), "l4 is not among its kinds (h100)"),
-        (Demand(name="m", gib={"l4": 5.0}, min_vram_gib=40.0), "at least 40 are wanted"),
-        (Demand(name="m", gib={"l4": 30.0}), "it needs 30.00 GiB, and no GPU open to it has over"),
-        (Demand(name="m", gib={"t4": 5.0}, refused={"l4": "no kernels"}), "l4: no kernels"),
-        (Demand(name="m", gib={}), "what it takes of l4 is not known"),
+        (
+            PlacementDemand(name="m", gib={"l4": 5.0}, kinds=("h100",)),
+            "l4 is not among its kinds (h100)",
+        ),
+        (PlacementDemand(name="m", gib={"l4": 5.0}, min_vram_gib=40.0), "at least 40 are wanted"),
+        (
+            PlacementDemand(name="m", gib={"l4": 30.0}),
+            "it needs 30.00 GiB, and no GPU open to it has over",
+        ),
+        (
+            PlacementDemand(name="m", gib={"t4": 5.0}, refused={"l4": "no kernels"}),
+            "l4: no kernels",
+        ),
+        (PlacementDemand(name="m", gib={}), "what it takes of l4 is not known"),
     ],
 )
-def test_a_model_without_a_place_says_why(demand: Demand, reason: str) -> None:
+def test_a_model_without_a_place_says_why(demand: PlacementDemand, reason: str) -> None:
     found = place(gpus(("a", "l4", 22.2, 1)), [demand], Strategy.MAXIMIZE_MODELS)
     assert reason in found.unplaced[0].reason
 
 
 def test_a_full_floor_says_what_is_left() -> None:
-    many = [Demand(name=f"m{n}", gib={"l4": 12.0}) for n in range(3)]
+    many = [PlacementDemand(name=f"m{n}", gib={"l4": 12.0}) for n in range(3)]
     found = place(gpus(("a", "l4", 22.2, 2)), many, Strategy.MAXIMIZE_MODELS)
     assert found.unplaced[0].reason == "it needs 12.00 GiB; 9.70 GiB are left after the others"
 
 
 def test_balanced_levels_what_maximize_may_pile_up() -> None:
-    four = [Demand(name=f"m{n}", gib={"l4": 5.0}) for n in range(4)]
+    four = [PlacementDemand(name=f"m{n}", gib={"l4": 5.0}) for n in range(4)]
     found = place(gpus(("a", "l4", 22.2, 2)), four, Strategy.BALANCED)
     assert [len(gpu.models) for gpu in found.gpus] == [2, 2]
 

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from models.placement.place import Demand, Gpu, Placed, Strategy, place
+from models.placement.place import Gpu, PlacedInstance, PlacementDemand, Strategy, place
 from models.placement.reconcile import Reconciliation, reconcile
 from tests.helpers.models.placements import RESERVE_GIB, instance, need, room, spots
 
 pytestmark = pytest.mark.pure
 
 
-def live_instance(seed: int) -> tuple[list[Gpu], list[Demand], list[Placed]]:
+def live_instance(seed: int) -> tuple[list[Gpu], list[PlacementDemand], list[PlacedInstance]]:
     """Return GPUs, a preset, and what runs: some models are unwanted, some are missing."""
     chance = random.Random(seed)
     gpus, demands = instance(seed, small=True)
@@ -20,13 +20,16 @@ def live_instance(seed: int) -> tuple[list[Gpu], list[Demand], list[Placed]]:
     running = place(gpus, demands, Strategy.MAXIMIZE_MODELS, RESERVE_GIB).placed
     kept = [each for each in running if chance.random() < 0.7]
     wanted = [each for each in demands if chance.random() < 0.8] + [
-        Demand(name="new", gib={gpu.kind: round(chance.uniform(2, 9), 2) for gpu in gpus})
+        PlacementDemand(name="new", gib={gpu.kind: round(chance.uniform(2, 9), 2) for gpu in gpus})
     ]
     return gpus, wanted, kept
 
 
 def replay(
-    gpus: Sequence[Gpu], demands: Sequence[Demand], live: Sequence[Placed], way: Reconciliation
+    gpus: Sequence[Gpu],
+    demands: Sequence[PlacementDemand],
+    live: Sequence[PlacedInstance],
+    way: Reconciliation,
 ) -> dict[str, tuple[str, ...]]:
     """Carry the steps out; fails where a GPU is over its memory at any moment."""
     by_name = {gpu.name: gpu for gpu in gpus}
@@ -55,7 +58,7 @@ def replay(
 
 
 def all_ends(
-    gpus: Sequence[Gpu], demands: Sequence[Demand], live: dict[str, tuple[str, ...]]
+    gpus: Sequence[Gpu], demands: Sequence[PlacementDemand], live: dict[str, tuple[str, ...]]
 ) -> Iterator[tuple[int, int]]:
     """Yield (models placed, moves) of every end in which nothing that runs is dropped."""
 
@@ -114,14 +117,14 @@ def l4s(count: int) -> list[Gpu]:
     ]
 
 
-def of(name: str, gib: float, tensor: int = 1) -> Demand:
+def of(name: str, gib: float, tensor: int = 1) -> PlacementDemand:
     """Return a demand on L4s."""
-    return Demand(name=name, tensor=tensor, gib={"l4": gib})
+    return PlacementDemand(name=name, tensor=tensor, gib={"l4": gib})
 
 
-def at(name: str, *gpus: str, gib: float = 1.0) -> Placed:
+def at(name: str, *gpus: str, gib: float = 1.0) -> PlacedInstance:
     """Return a running model."""
-    return Placed(model=name, gpus=gpus, gib=gib)
+    return PlacedInstance(model=name, gpus=gpus, gib=gib)
 
 
 def test_a_circle_is_cut_by_stopping_one_model() -> None:
@@ -131,9 +134,9 @@ def test_a_circle_is_cut_by_stopping_one_model() -> None:
         Gpu(name="b/0", node="b", kind="t4", memory_gib=14.7),
     ]
     demands = [
-        Demand(name="x", gib={"l4": 20.0, "t4": 12.0}),
-        Demand(name="y", gib={"l4": 12.0, "t4": 12.0}),
-        Demand(name="z", gib={"l4": 9.0}),
+        PlacementDemand(name="x", gib={"l4": 20.0, "t4": 12.0}),
+        PlacementDemand(name="y", gib={"l4": 12.0, "t4": 12.0}),
+        PlacementDemand(name="z", gib={"l4": 9.0}),
     ]
     live = [at("x", "a/0"), at("y", "b/0")]
     way = reconcile(gpus, demands, live, Strategy.MAXIMIZE_MODELS)

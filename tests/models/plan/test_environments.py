@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from models.core.notices import Notice
 from models.core.problems import ProblemsError
-from models.facts.catalog import Status
+from models.facts.catalog import ModelStatus
 from models.plan.plan import PlannedRegion, PlatformPlan
 from models.plan.resolve.stack import resolve
 from models.plan.summary.stack import bill_inputs, capacity_outputs, cost_inputs, plan_inputs
@@ -105,7 +105,7 @@ def test_prod_serves_ten_models_of_every_kind(prod: PlatformPlan) -> None:
     models = [model for region in prod.regions for model in region.models]
     entries = {model.name: model.entry for model in models}
     assert len(entries) >= 10
-    assert {entry.status for entry in entries.values()} == {Status.LIVE}
+    assert {entry.status for entry in entries.values()} == {ModelStatus.LIVE}
     assert all(entry.resolved and entry.license != "unresolved" for entry in entries.values())
     assert max(model.gpus_per_replica for model in models) >= 2
     assert any(model.arguments.enable_expert_parallel for model in models)

@@ -5,14 +5,20 @@ from typing import Any
 import pytest
 
 from models.plan.proofs import Demand, Supply, capacity_problems, unplaced
-from models.plan.sizing import Shape, pod_resources, pods_per_node, startup_seconds, volume_gib
+from models.plan.sizing import (
+    MachineShape,
+    pod_resources,
+    pods_per_node,
+    startup_seconds,
+    volume_gib,
+)
 from tests.helpers.plans.dev import catalog, dev_plan
 
 pytestmark = pytest.mark.pure
 
 
 def test_a_replica_gets_its_gpus_share_after_the_reserve() -> None:
-    shape = Shape(vcpus=192, memory_gib=2048, gpus=8)
+    shape = MachineShape(vcpus=192, memory_gib=2048, gpus=8)
     resources = pod_resources(shape, 2)
     assert (resources.cpu, resources.memory_gib, resources.gpus) == (47, 460, 2)
     assert resources.shm_gib == 4
@@ -21,13 +27,13 @@ def test_a_replica_gets_its_gpus_share_after_the_reserve() -> None:
 @pytest.mark.parametrize("gpus", [1, 2, 4, 8])
 def test_replicas_by_gpu_share_fill_a_node_by_gpus(gpus: int) -> None:
     """CPU or memory must never be what keeps the last GPU of a node idle."""
-    shape = Shape(vcpus=96, memory_gib=1152, gpus=8)
+    shape = MachineShape(vcpus=96, memory_gib=1152, gpus=8)
     assert pods_per_node(shape, pod_resources(shape, gpus)) == 8 // gpus
 
 
 def test_more_gpus_than_a_node_has_are_refused() -> None:
     with pytest.raises(ValueError, match="takes 4 GPUs, a node has 1"):
-        pod_resources(Shape(vcpus=8, memory_gib=32, gpus=1), 4)
+        pod_resources(MachineShape(vcpus=8, memory_gib=32, gpus=1), 4)
 
 
 def test_the_volume_holds_two_revisions() -> None:

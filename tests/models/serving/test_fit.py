@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.core.problems import Problem, ProblemsError
-from models.memory import Budget, Remedy, Source, Verdict
+from models.memory import Budget, Remedy, TermSource, Verdict
 from models.plan.plan import PlannedModel
 from models.plan.resolve.stack import resolve
 from models.serving.fit import Where, memory_problems, memory_remarks
@@ -68,7 +68,7 @@ def test_what_does_not_fit_is_no_question_of_the_margin(verdict: Verdict, words:
         kv_cache_gib=0.0,
         needed_kv_gib=2.0,
         reasons=("because",),
-        sources={"weights_gib": Source.GOLDEN},
+        sources={"weights_gib": TermSource.GOLDEN},
         golden="0.33.0 llama sm90",
     )
     problem = only(memory_problems(WHERE, fit))

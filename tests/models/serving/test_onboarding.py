@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from models.core.names import WORKLOAD_NAME_MAX
-from models.facts.catalog import Status, WeightFormat
+from models.facts.catalog import ModelStatus, WeightFormat
 from models.memory import Verdict
 from models.serving.onboarding import (
     Known,
@@ -75,7 +75,7 @@ def test_a_draft_is_staged_and_counts_the_weights_at_the_top_only() -> None:
         source="the hub",
     )
     found = draft("gpt-oss-20b", config("gpt-oss-20b"), known, engine="0.33.0")
-    assert (found.entry.status, found.entry.weight_bytes) == (Status.STAGED, 12)
+    assert (found.entry.status, found.entry.weight_bytes) == (ModelStatus.STAGED, 12)
     assert (found.entry.format, found.entry.revision) == (WeightFormat.MXFP4, SHA)
     assert (found.problems, found.open) == ((), ())
 

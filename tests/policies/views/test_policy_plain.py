@@ -193,7 +193,7 @@ def test_no_shape_makes_a_rule_raise(name: str, data: st.DataObject) -> None:
 )
 def test_the_shape_of_a_query_is_seen(query: str, single: bool, grows: bool | None) -> None:
     """KEDA-08 and KEDA-09 both follow from it."""
-    assert promql.shape(query) == promql.Shape(single, grows)
+    assert promql.shape(query) == promql.QueryShape(single, grows)
 
 
 @pytest.mark.parametrize(

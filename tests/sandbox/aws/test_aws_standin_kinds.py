@@ -17,7 +17,7 @@ from sandbox.aws.core.values import is_empty
 from sandbox.aws.kinds import CLASSES, KINDS
 from sandbox.aws.lifecycle import inventory
 from sandbox.aws.plugin.checks import DEFAULTS
-from sandbox.aws.plugin.work import Catalog, Work
+from sandbox.aws.plugin.work import KindCatalog, Work
 from sandbox.aws.schema.cache import load
 from sandbox.aws.schema.types import Shape
 from tests.helpers.sandbox.aws_examples import EXAMPLES, ZONE_NAME, Made, World
@@ -41,7 +41,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Aws, Plan
 @pytest.fixture(scope="module")
 def work(place: tuple[Aws, Planes]) -> Work:
     """Return a configured provider."""
-    catalog = Catalog(kinds=KINDS, schemas=load(CLASSES))
+    catalog = KindCatalog(kinds=KINDS, schemas=load(CLASSES))
     return Work(catalog=catalog, aws=place[0], default_tags=DEFAULT_TAGS, repeats=None)
 
 

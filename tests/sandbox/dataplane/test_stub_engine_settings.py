@@ -14,7 +14,7 @@ from sandbox.dataplane.engines.addresses import AddressFile, EngineAddresses
 from sandbox.dataplane.engines.metrics import EngineMetrics
 from sandbox.dataplane.engines.prefix_cache import PrefixCache
 from sandbox.dataplane.engines.settings import RefusedCommandError, settings_of
-from sandbox.dataplane.pods.pod import SELECTOR, Pod
+from sandbox.dataplane.pods.pod import SELECTOR, EnginePod
 
 pytestmark = pytest.mark.pure
 
@@ -110,7 +110,7 @@ def test_every_environments_engines_are_taken_as_their_pods_start_them() -> None
     # dev has two models, staging eight, prod twelve in two regions and two at the edge.
     assert len(engines) >= 20
     for name, template in engines:
-        settings = Pod(template).settings(ENGINES, no_secret)
+        settings = EnginePod(template).settings(ENGINES, no_secret)
         assert settings.names == (name,)
         assert settings.port == 8000
         assert (

@@ -11,13 +11,13 @@ from models.facts.accelerators import Accelerator, InstanceType
 from sandbox.aws.core import faults
 from sandbox.aws.core.faults import Fault
 from sandbox.aws.kinds.eks.values import IMAGES
-from sandbox.cluster.nodes import GpuSpec, NodeSpec, Taint, TaintEffect
+from sandbox.cluster.nodes import GpuSpec, NodeSpec, NodeTaint, NodeTaintEffect
 from sandbox.cluster.pools import RESERVED_CPU_MILLI, RESERVED_MEMORY_SHARE
 
 EFFECTS: Final = {
-    "NO_SCHEDULE": TaintEffect.NO_SCHEDULE,
-    "NO_EXECUTE": TaintEffect.NO_EXECUTE,
-    "PREFER_NO_SCHEDULE": TaintEffect.PREFER_NO_SCHEDULE,
+    "NO_SCHEDULE": NodeTaintEffect.NO_SCHEDULE,
+    "NO_EXECUTE": NodeTaintEffect.NO_EXECUTE,
+    "PREFER_NO_SCHEDULE": NodeTaintEffect.PREFER_NO_SCHEDULE,
 }
 
 
@@ -87,7 +87,9 @@ def _node(machines: Machines, index: int, zone: str) -> NodeSpec:
             **machines.labels,
         },
         taints=tuple(
-            Taint(key=each["key"], value=each.get("value") or "", effect=EFFECTS[each["effect"]])
+            NodeTaint(
+                key=each["key"], value=each.get("value") or "", effect=EFFECTS[each["effect"]]
+            )
             for each in machines.taints
         ),
     )

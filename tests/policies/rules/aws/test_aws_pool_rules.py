@@ -10,7 +10,7 @@ import pytest
 
 from models.aws import iam
 from models.plan.aws import node_groups
-from models.plan.aws.pod_roles import Asked, pod_roles
+from models.plan.aws.pod_roles import RoleRequest, pod_roles
 from policies.core.finding import Finding, Severity
 from policies.core.unknowns import SENTINELS
 from policies.frame.evaluate import aws_findings
@@ -246,7 +246,7 @@ def test_our_own_roles_are_clean() -> None:
     plan = eks_plan(change)
     [region] = plan.regions
     assert region.eks is not None
-    asked = Asked(
+    asked = RoleRequest(
         plan=plan, region=region, cluster=region.eks, cluster_name="triplane-dev-virginia"
     )
     stack: dict[str, Json] = {}
