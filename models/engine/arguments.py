@@ -105,7 +105,6 @@ class ServeArguments(EngineArguments):
     served_model_name: str
     gpu_memory_utilization: float  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] - frozen and by keyword, so that narrowing is safe
     max_model_len: Count  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] - frozen and by keyword, so that narrowing is safe
-    max_num_seqs: Count  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] - frozen and by keyword, so that narrowing is safe
     kv_cache_dtype: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] - frozen and by keyword, so that narrowing is safe
     extra_args: tuple[str, ...] = ()
 

@@ -108,7 +108,9 @@ def traffic(
     providers in `reserve` the last attempt is theirs, the ones before are the replicas'.
     """
     settings = options.traffic
-    most = _WAITING * model.replicas_max * model.arguments.max_num_seqs
+    sequences = model.arguments.max_num_seqs
+    assert sequences is not None, "every profile has it, so a plan's arguments do"
+    most = _WAITING * model.replicas_max * sequences
     policy: BackendTrafficPolicySpec = {
         "targetRefs": [{"group": GATEWAY_GROUP, "kind": "HTTPRoute", "name": model.name}],
         "circuitBreaker": {

@@ -61,6 +61,31 @@ PASSIVE: Json = {"passive": {"consecutive5XxErrors": 5}}
 ACTIVE: Json = {"active": {"type": "HTTP", "http": {"path": "/health"}}}
 
 
+def broken() -> dict[str, Json]:
+    """Return a stack that breaks each of the four rules."""
+    unchecked = route({"name": "llama"}, {"name": "saas"})
+    unchecked["metadata"]["name"] = "shares"
+    unchecked["spec"]["parentRefs"][0]["name"] = "plain"
+    reserve = route(FIRST, NEXT)
+    reserve["metadata"]["name"] = "reserve"
+    reserve["spec"]["parentRefs"][0]["name"] = "plain"
+    objects = [
+        unchecked,
+        reserve,
+        route(FIRST, NEXT),
+        policy("ai", rateLimit={"type": "Local"}),
+        policy("chat", healthCheck=ACTIVE),
+        *provider("api.example.com"),
+    ]
+    return {f"failover-{index}": each for index, each in enumerate(objects)}
+
+
+@pytest.mark.parametrize("rule", [CHECKED, SHARES, KEEP, ANSWERS])
+def test_the_broken_stack_breaks_each_rule(rule: str) -> None:
+    """The real engine is shown the same objects (tests/policies/frame)."""
+    assert len(severities(rule, *broken().values(), context=Context())) == 1
+
+
 @pytest.mark.parametrize("target", ["chat", "ai"])
 def test_a_reserve_takes_over_only_where_failures_are_seen(target: str) -> None:
     """EAIG-13: the policy may be on the route or on its Gateway."""
