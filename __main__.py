@@ -12,6 +12,7 @@ import yaml
 from catalog.loader import load, program
 from components.core.stack_secrets import stored
 from components.platform import Platform, PlatformArgs, RegionSecrets
+from models.core.findings import Severity
 from models.core.kubeconfigs import only
 from models.core.problems import ProblemsError
 from models.plan.plan import PlannedRegion
@@ -60,7 +61,7 @@ async def main() -> None:
     except ProblemsError as error:
         raise pulumi.RunError(str(error)) from None
     for notice in plan.notices:
-        log = pulumi.log.warn if notice.level == "warning" else pulumi.log.info
+        log = pulumi.log.warn if notice.severity is Severity.WARNING else pulumi.log.info
         log(f"{notice.path}: {notice.message}")
     render_to = config.get("renderTo")
     rendering = render_to is not None

@@ -22,7 +22,8 @@ from catalog.readers.files import (
 from catalog.readers.goldens import load_goldens
 from catalog.readers.own import keep_own, own_contents, own_reader
 from catalog.readers.reading import Reader
-from models.core.problems import Problem, ProblemsError, shown
+from models.core.findings import Finding
+from models.core.problems import ProblemsError, shown
 from models.facts.accelerators import Accelerator, InstanceType
 from models.facts.catalog import Catalog, CatalogModel, ModelEntry, plain_name
 from models.facts.charts import Chart
@@ -97,7 +98,7 @@ def program(name: str, root: Path | None = None) -> Mapping[str, str]:
     folder = (root or _HERE) / "programs"
     known = sorted(path.parent.name for path in folder.glob("*/__main__.py"))
     if name not in known:
-        problem = Problem(
+        problem = Finding(
             path="programs",
             message="the catalog has no such program",
             value=shown(name),
@@ -127,7 +128,7 @@ def _check_aliases(reader: Reader, path: str, rows: Iterable[Accelerator]) -> No
                     f"{path}[{index}]",
                     f"this name also means {owner}",
                     value=shown(text),
-                    mend="keep it on one of the two",
+                    remedy="keep it on one of the two",
                 )
 
 
@@ -156,7 +157,7 @@ def _models(reader: Reader, engines: Mapping[str, EngineContract]) -> dict[str, 
                 "the catalog has no contract of this engine release",
                 value=shown(entry.engine),
                 allowed=", ".join(sorted(engines)),
-                mend=f"add engines/{entry.engine}.yaml, or name another release",
+                remedy=f"add engines/{entry.engine}.yaml, or name another release",
             )
         found[entry.name] = CatalogModel(entry=entry, config=config)
     return found

@@ -13,4 +13,4 @@ class ExitCode(IntEnum):
 
 
 class InputError(Exception):
-    """The input cannot be used; the message says which and how to mend it."""
+    """The input cannot be used; the message says which and how to fix it."""

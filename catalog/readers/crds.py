@@ -8,7 +8,8 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from models.core.problems import Problem, ProblemsError, from_validation
+from models.core.findings import Finding
+from models.core.problems import ProblemsError, from_validation
 from models.facts.crds import Definition, Definitions, ServedVersion
 
 _HERE: Final = Path(__file__).parents[1]
@@ -47,7 +48,7 @@ def load_definitions(root: Path | None = None) -> Definitions:
     except ValidationError as error:
         raise ProblemsError("crds.lock", from_validation(error)) from None
     except (OSError, ValueError) as error:
-        problem = Problem(path="crds.lock", message=f"cannot be read: {error}")
+        problem = Finding(path="crds.lock", message=f"cannot be read: {error}")
         raise ProblemsError("crds.lock", [problem]) from None
     return Definitions.of(_definitions(lock))
 

@@ -9,7 +9,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from models.core.problems import Problem, ProblemsError, from_validation
+from models.core.findings import Finding
+from models.core.problems import ProblemsError, from_validation
 from models.facts.golden import Goldens, ModelGoldens
 
 _HERE: Final = Path(__file__).parents[1] / "goldens"
@@ -51,7 +52,7 @@ def _read(path: Path) -> ModelGoldens:
         return ModelGoldens.model_validate_json(path.read_text(encoding="utf-8"))
     except ValidationError as error:
         problems = [
-            Problem(path=f"{name}: {problem.path}", message=problem.message)
+            Finding(path=f"{name}: {problem.path}", message=problem.message)
             for problem in from_validation(error)
         ]
         raise ProblemsError("goldens", problems) from error

@@ -13,7 +13,8 @@ from typing import TypeVar
 from pydantic import JsonValue, ValidationError
 
 from models.core.base import Model
-from models.core.problems import Problem, ProblemsError, from_validation, shown
+from models.core.findings import Finding
+from models.core.problems import ProblemsError, from_validation, shown
 
 _M = TypeVar("_M", bound=Model)
 
@@ -36,7 +37,7 @@ class Reader:
         self.found_good = parsed is not None
         self._files = files or {}
         self._parsed = dict(parsed or {})
-        self.problems: list[Problem] = []
+        self.problems: list[Finding] = []
 
     def finish(self, what: str) -> None:
         """Raise `ProblemsError` for `what` if anything was found."""
@@ -50,11 +51,11 @@ class Reader:
         *,
         value: str | None = None,
         allowed: str | None = None,
-        mend: str | None = None,
+        remedy: str = "",
     ) -> None:
         """Note one problem."""
         self.problems.append(
-            Problem(path=path, message=message, value=value, allowed=allowed, mend=mend)
+            Finding(path=path, message=message, value=value, allowed=allowed, remedy=remedy)
         )
 
     def model(self, name: str, of: type[_M]) -> _M | None:
@@ -68,7 +69,7 @@ class Reader:
             return of.model_validate_json(json.dumps(data, allow_nan=False))
         except ValueError as error:
             if not isinstance(error, ValidationError):
-                self.problem(name, "a number is not finite", mend="write a number")
+                self.problem(name, "a number is not finite", remedy="write a number")
                 return None
             self.problems.extend(
                 replace(problem, path=f"{name}: {problem.path}")
@@ -93,7 +94,7 @@ class Reader:
         if data is None:
             self.problem(name, "the file is empty")
         for path in twice:
-            self.problem(f"{name}: {path}", "the key is given twice", mend="keep one of them")
+            self.problem(f"{name}: {path}", "the key is given twice", remedy="keep one of them")
         self._parsed[name] = data
         return data
 
@@ -105,7 +106,7 @@ class Reader:
         try:
             data: JsonValue = json.loads(text, parse_constant=_not_json)
         except ValueError as error:
-            self.problem(name, f"not JSON: {error}", mend="write valid JSON")
+            self.problem(name, f"not JSON: {error}", remedy="write valid JSON")
             return None
         if not isinstance(data, dict):
             self.problem(name, "the file must hold an object", value=shown(data))
@@ -121,7 +122,7 @@ class Reader:
                 "must be the file's name",
                 value=shown(value),
                 allowed=shown(stem),
-                mend="rename the file or correct the key",
+                remedy="rename the file or correct the key",
             )
 
     def _text(self, name: str) -> str | None:
@@ -131,7 +132,7 @@ class Reader:
                 return content.decode("utf-8")
             return (self.root / name).read_text(encoding="utf-8")
         except FileNotFoundError:
-            self.problem(name, "the file is missing", mend="add it: see docs/catalog.md")
+            self.problem(name, "the file is missing", remedy="add it: see docs/catalog.md")
         except (OSError, UnicodeDecodeError) as error:
             self.problem(name, f"the file cannot be read: {error}")
         return None

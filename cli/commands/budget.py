@@ -71,7 +71,7 @@ def _one(options: BudgetOptions, known: Sources, profiles: tuple[MemoryProfile, 
     try:
         case, _ = case_of(options.case, known.catalog.engines)
     except ProblemsError as error:
-        raise InputError("; ".join(str(problem) for problem in error.problems)) from None
+        raise InputError("; ".join(problem.ruled for problem in error.problems)) from None
     old = options.old
     case, notes = with_flags(case, old, known)
     config = None if options.model_config is None else read_config(options.model_config)
@@ -142,7 +142,7 @@ def _name_in(line: Mapping[str, JsonValue]) -> str | None:
 def _line_problem(error: InputError | ProblemsError, where: str) -> str:
     if isinstance(error, InputError):
         return str(error)
-    return f"{where}: " + "; ".join(str(problem) for problem in error.problems)
+    return f"{where}: " + "; ".join(problem.ruled for problem in error.problems)
 
 
 def _warn(text: str) -> None:

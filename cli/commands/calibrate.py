@@ -75,7 +75,7 @@ def _case(
     try:
         return case_of(given, engines)[0]
     except ProblemsError as error:
-        raise InputError("; ".join(str(problem) for problem in error.problems)) from None
+        raise InputError("; ".join(problem.ruled for problem in error.problems)) from None
 
 
 def _profile(

@@ -19,8 +19,9 @@ from cli.errors import ExitCode, InputError
 from cli.options.changes import ChangesOptions
 from cli.output import finding_lines
 from cli.reading.inputs import read_text
-from policies.changes.preview import RULE, preview_findings
-from policies.core.finding import Finding, Severity
+from models.core.findings import Finding, Severity
+from models.core.rule_ids import GateRule
+from policies.changes.preview import preview_findings
 from policies.frame.agreements import SETTINGS_KEY, context_of, of_settings
 
 _FORMS: Final = (
@@ -133,12 +134,12 @@ def _findings(preview: Preview, approved: Sequence[str]) -> tuple[Finding, ...]:
 def _incomplete(message: str) -> Finding:
     first = next(iter(message.splitlines()), "it says nothing of the reason")
     return Finding(
-        rule=RULE,
+        rule=GateRule.DATA_SURVIVES,
         severity=Severity.ERROR,
-        object="Preview",
+        subject="Preview",
         path="",
         message=f"the preview failed, so it does not show every change: {first}",
-        remedy="mend what the preview says and make it again",
+        remedy="correct what the preview says and make it again",
     )
 
 

@@ -14,8 +14,8 @@ from cli.errors import ExitCode, InputError
 from cli.options.check import CheckOptions
 from cli.output import finding_lines
 from cli.reading.files import Read, Unreadable, paths_of, read
+from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.finding import Finding, Severity
 from policies.frame.evaluate import object_findings, stack_findings
 from policies.frame.profile import Profile, counted
 from policies.views.kubernetes.releases_of import ALIASES, pinned
@@ -126,9 +126,7 @@ def _collapsed(found: Iterable[Located]) -> Iterator[Located]:
     groups: dict[tuple[str, str, str, str], list[Located]] = {}
     for each in found:
         finding = each.finding
-        reason = finding.message.partition(", because ")[2]
-        unknown = finding.severity is Severity.UNKNOWN and reason
-        key = (each.file, finding.object, finding.path, reason if unknown else str(len(groups)))
+        key = (each.file, finding.subject, finding.path, finding.cause or str(len(groups)))
         groups.setdefault(key, []).append(each)
     for group in groups.values():
         first = group[0]
@@ -144,7 +142,7 @@ def _stack_findings(group: Sequence[Read], context: Context) -> Iterator[Located
     manifests = [manifest for each in group for manifest in each.manifests]
     files = {manifest.label: each.file for each in group for manifest in each.manifests}
     for finding in stack_findings(manifests, context):
-        yield Located(finding=finding, file=files.get(finding.object, group[0].file))
+        yield Located(finding=finding, file=files.get(finding.subject, group[0].file))
 
 
 def _stacks(reads: Sequence[Read]) -> Iterator[Sequence[Read]]:
@@ -180,7 +178,7 @@ def _json(checked: Checked) -> str:
         finding_lines.row(each.finding, file=each.file) for each in checked.found
     ]
     unreadable: list[JsonValue] = [
-        {"file": each.file, "line": each.line, "message": each.message}
+        {"file": each.subject, "line": each.line, "message": each.message}
         for each in checked.unreadable
     ]
     answer = {"findings": rows, "files": checked.files, "unreadable": unreadable}
@@ -210,7 +208,7 @@ def _show(checked: Checked, *, everything: bool) -> None:
         finding_lines.show(console, each.finding)
     for problem in checked.unreadable:
         line = "" if problem.line is None else f":{problem.line}"
-        console.print(f"{problem.file}{line}: {problem.message}", style="red", markup=False)
+        console.print(f"{problem.subject}{line}: {problem.message}", style="red", markup=False)
     counts = finding_lines.counted(each.finding for each in checked.found)
     unread = f", {len(checked.unreadable)} unreadable" if checked.unreadable else ""
     console.print(f"{checked.files} files, {checked.objects} objects: {counts}{unread}")

@@ -3,6 +3,7 @@
 import datetime
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
 
@@ -12,7 +13,9 @@ from catalog.loader import load
 from cli.errors import InputError
 from cli.reading.inputs import read_text
 from models.architecture import Architecture, architecture
+from models.core.findings import Finding, Severity
 from models.core.problems import ProblemsError
+from models.core.rule_ids import GateRule
 from models.engine.profiles import EngineOverrides, Environment, Parallelism
 from models.engine.serve import command_line, problems_of
 from models.facts.accelerators import Accelerator
@@ -25,11 +28,7 @@ from models.serving.chosen_arguments import choose
 from models.serving.reasons import Wanted
 from models.serving.splits import legal_tensor_parallel
 from models.settings.settings import parse
-from policies.core.finding import Finding, Severity
 
-_FITS_RULE: Final = "catalog-model-fits"
-_ENTRY_RULE: Final = "catalog-entry-is-whole"
-_STACK_RULE: Final = "catalog-model-fits-stack"
 _SERVED: Final = (ModelStatus.LIVE, ModelStatus.STAGED)
 _KEY: Final = "triplane:platform"
 _LONGEST: Final = 700
@@ -41,7 +40,7 @@ def catalog_findings() -> Iterator[tuple[Finding, str]]:
         catalog = load()
     except ProblemsError as error:
         for problem in error.problems:
-            yield _finding(_ENTRY_RULE, "catalog", str(problem), problem.mend), "catalog"
+            yield replace(problem, rule=GateRule.ENTRY_IS_WHOLE, subject="Model/catalog"), "catalog"
         return
     for name, model in catalog.models.items():
         if model.entry.status is ModelStatus.RETIRED:
@@ -49,27 +48,27 @@ def catalog_findings() -> Iterator[tuple[Finding, str]]:
         file = f"catalog/models/{name}.yaml"
         problems = entry_problems(model, path=name, subject=name)
         for problem in problems:
-            yield _finding(_ENTRY_RULE, name, problem.message, problem.mend), file
+            yield replace(problem, rule=GateRule.ENTRY_IS_WHOLE, subject=f"Model/{name}"), file
         if not model.entry.resolved:
             severity = Severity.WARNING
             message = "the revision is not resolved, so prod refuses the model"
-            mend = "write the hub's commit into the entry"
-            yield _finding(_ENTRY_RULE, name, message, mend, severity), file
+            remedy = "write the hub's commit into the entry"
+            yield _finding(GateRule.ENTRY_IS_WHOLE, name, message, remedy, severity), file
         if not problems:
             for found in _placement_findings(name, model, catalog):
                 yield found, file
 
 
 def _finding(
-    rule: str, name: str, message: str, mend: str | None, severity: Severity = Severity.ERROR
+    rule: str, name: str, message: str, remedy: str | None, severity: Severity = Severity.ERROR
 ) -> Finding:
     return Finding(
         rule=rule,
         severity=severity,
-        object=f"Model/{name}",
+        subject=f"Model/{name}",
         path="",
         message=message,
-        remedy=mend or "mend the catalog entry",
+        remedy=remedy or "correct the catalog entry",
     )
 
 
@@ -82,7 +81,10 @@ def _placement_findings(name: str, model: CatalogModel, catalog: Catalog) -> Ite
         if not card.instance_types:
             continue
         for problem in _argument_problems(shape, model, card, catalog):
-            yield _finding(_FITS_RULE, name, f"on {card.name}: {problem}", None)
+            message = f"on {card.name}: {problem.message}"
+            yield replace(
+                problem, rule=GateRule.MODEL_FITS, subject=f"Model/{name}", message=message
+            )
         size, fit = _smallest(shape, model, card, catalog)
         if size is not None:
             places.append(f"{size} x {card.name}")
@@ -90,7 +92,7 @@ def _placement_findings(name: str, model: CatalogModel, catalog: Catalog) -> Ite
             refused.append(f"{card.name}: {'; '.join(fit.reasons)}")
     if not places:
         message = "no node of any card of the catalog holds the model"
-        yield _finding(_FITS_RULE, name, f"{message}: {' | '.join(refused)[:600]}", None)
+        yield _finding(GateRule.MODEL_FITS, name, f"{message}: {' | '.join(refused)[:600]}", None)
 
 
 def stack_gate(path: Path) -> Iterator[tuple[Finding, str]]:
@@ -126,7 +128,9 @@ def stack_gate(path: Path) -> Iterator[tuple[Finding, str]]:
 
 def _problems(error: ProblemsError) -> Iterator[Finding]:
     for problem in error.problems:
-        yield _finding(_STACK_RULE, problem.object or "settings", str(problem), problem.mend)
+        yield replace(
+            problem, rule=GateRule.MODEL_FITS_STACK, subject=problem.subject or "settings"
+        )
 
 
 def _on_pools(
@@ -154,8 +158,8 @@ def _on_pools(
         refused[pool.name] = why or "within the bound it does not"
     said = " | ".join(f"{pool}: {why}" for pool, why in refused.items()) or "it has no GPUs"
     message = f"no pool of the stack holds the model: {said}"[:_LONGEST]
-    mend = "add a pool with larger cards or more of them a node, before the stack serves it"
-    yield _finding(_STACK_RULE, name, message, mend, Severity.WARNING)
+    remedy = "add a pool with larger cards or more of them a node, before the stack serves it"
+    yield _finding(GateRule.MODEL_FITS_STACK, name, message, remedy, Severity.WARNING)
 
 
 def settings_text(path: Path) -> str:
@@ -194,12 +198,12 @@ def _wanted(
 
 def _argument_problems(
     shape: Architecture, model: CatalogModel, card: Accelerator, catalog: Catalog
-) -> list[str]:
+) -> list[Finding]:
     """Return what the engine's parser refuses of the arguments chosen for a card."""
     contract = catalog.engines[model.entry.engine]
     choice, _ = choose(_wanted(shape, model, card, catalog, 1))
     words = command_line(choice.arguments, contract)
-    return [str(problem) for problem in problems_of(words, contract, model.entry.name)]
+    return problems_of(words, contract, model.entry.name)
 
 
 def _smallest(

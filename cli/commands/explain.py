@@ -1,4 +1,4 @@
-"""`explain`: what the id of a rule stands for, why it is one, and how to mend what it finds."""
+"""`explain`: what the id of a rule stands for, why it is one, and how to fix what it finds."""
 
 import difflib
 import json
@@ -54,7 +54,7 @@ def _text(explanation: Explanation) -> str:
         f"  {explanation.holds}",
         f"  looks at: {explanation.subject}",
         f"  why:      {explanation.why}",
-        f"  mend:     {explanation.remedy}",
+        f"  remedy:   {explanation.remedy}",
     ]
     if explanation.cases:
         lines.append(f"  cases:    {', '.join(explanation.cases)} (docs/traps.md)")

@@ -16,6 +16,7 @@ from models.cases.calibration import budget_with
 from models.cases.cases import Case
 from models.cases.profiles import MemoryProfile
 from models.core.base import GIB
+from models.core.findings import Finding, Severity
 from models.engine.arguments import EngineArguments
 from models.engine.startup_log import Measured
 from models.memory import Budget, BudgetRequest, Verdict
@@ -129,13 +130,15 @@ def answer_of_flags(case: Case, flags: OldFlags, known: Sources) -> Answer:
 
 
 def _between(most: Budget, least: Budget) -> Budget:
-    reasons = (
+    missing = Finding(
+        "",
         "--kv-heads and --head-dim: not given, and the verdict depends on them (from "
         f"{least.verdict} with one KV head of {_LEAST_WIDE} to {most.verdict} with all of "
         f"{_MOST_WIDE})",
-        *most.reasons,
+        Severity.UNKNOWN,
     )
-    return most.model_copy(update={"verdict": Verdict.UNKNOWN, "reasons": reasons})
+    refusals = (missing, *most.refusals)
+    return most.model_copy(update={"verdict": Verdict.UNKNOWN, "refusals": refusals})
 
 
 def _evaluated(

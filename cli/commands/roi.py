@@ -38,7 +38,7 @@ def run(options: RoiOptions) -> int:
         found = roi(RoiInput.model_validate(given))
     except ValidationError as error:
         problems = from_validation(error, "roi")
-        raise InputError("\n".join(str(problem) for problem in problems)) from None
+        raise InputError("\n".join(problem.ruled for problem in problems)) from None
     if options.as_json:
         print(json.dumps(found.model_dump(mode="json"), indent=2, ensure_ascii=False))
     else:

@@ -120,7 +120,7 @@ def _show_one(found: Selection) -> None:
     for kind, lines in (
         ("problem", found.problems),
         ("why", found.reasons),
-        ("mend", found.remedies),
+        ("remedy", found.remedies),
         ("note", found.notices),
     ):
         for line in lines:

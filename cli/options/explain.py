@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExplainOptions:
-    """Tell what a rule holds, why, and how to mend what it finds."""
+    """Tell what a rule holds, why, and how to fix what it finds."""
 
     rules: Annotated[list[str], Argument(help="Ids as messages print them; all by default.")] = (
         field(default_factory=list[str])

@@ -1,7 +1,7 @@
 """From a case to its answer: the budget, with what was assumed and measured told in the reasons."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pydantic import JsonValue
@@ -10,12 +10,11 @@ from models.cases.asking import Asked, Sources, ask
 from models.cases.calibration import budget_with
 from models.cases.cases import Case
 from models.cases.profiles import MemoryProfile, fitting
+from models.core.findings import Finding, Severity
 from models.core.problems import ProblemsError
+from models.core.rule_ids import BYTE_RULES
 from models.memory import Budget, BudgetRequest, Verdict, budget
 from models.memory.calculator import CalculatorResult
-
-_BYTE_RULES: Final = frozenset({"no-memory", "mamba-blocks", "cuda-graphs", "one-request"})
-
 
 _OTHER_MAKES_KEEP: Final = 0.2
 """Share of a device that is neither CUDA nor ROCm that the bound leaves to what is not known there:
@@ -48,7 +47,8 @@ class Answer:
 
 def unknown(id_: str, reasons: Sequence[str], notes: Sequence[str] = ()) -> Answer:
     """Return the answer where inputs do not suffice; `reasons` name what is missing."""
-    found = Budget(verdict=Verdict.UNKNOWN, reasons=tuple(reasons))
+    missing = tuple(Finding("", reason, Severity.UNKNOWN) for reason in reasons)
+    found = Budget(verdict=Verdict.UNKNOWN, refusals=missing)
     return Answer(id=id_, budget=found, notes=tuple(notes))
 
 
@@ -71,7 +71,7 @@ def answer(
     try:
         found = _budget(asked, asked.request, profiles)
     except ProblemsError as error:
-        return unknown(name, [str(problem) for problem in error.problems], asked.notes)
+        return unknown(name, [problem.ruled for problem in error.problems], asked.notes)
     if asked.other_make:
         found = _with_wider_bound(found, asked.request)
     if gpus_unknown:
@@ -96,8 +96,9 @@ def _with_wider_bound(found: Budget, request: BudgetRequest) -> Budget:
 def _without_gpus(found: Budget) -> Budget:
     """Return an unknown verdict where one GPU, the default, is what does not suffice."""
     refused = found.verdict in (Verdict.CANNOT_START, Verdict.CANNOT_SERVE)
-    if not refused or not _BYTE_RULES.issuperset(found.rules):
+    if not refused or not BYTE_RULES.issuperset(found.rules):
         return found
-    said = tuple(f"on one GPU: {reason}" for reason in found.reasons)
-    reasons = ("n_gpus and tp: neither is known", *said)
-    return found.model_copy(update={"verdict": Verdict.UNKNOWN, "reasons": reasons})
+    alone = (replace(each, message=f"on one GPU: {each.message}") for each in found.refusals)
+    missing = Finding("", "n_gpus and tp: neither is known", Severity.UNKNOWN)
+    refusals = (missing, *alone)
+    return found.model_copy(update={"verdict": Verdict.UNKNOWN, "refusals": refusals})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import JsonValue
 
-from policies.core.finding import Finding, Severity
+from models.core.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,12 +26,17 @@ def row(finding: Finding, **beside: JsonValue) -> dict[str, JsonValue]:
     return {
         "rule": finding.rule,
         "severity": finding.severity.value,
-        "object": finding.object,
+        "object": finding.subject,
         **beside,
         "path": finding.path,
         "message": finding.message,
         "remedy": finding.remedy,
+        **{key: text for key, text in _given(finding).items() if text is not None},
     }
+
+
+def _given(finding: Finding) -> dict[str, str | None]:
+    return {"given": finding.value, "allowed": finding.allowed}
 
 
 def counted(findings: Iterable[Finding]) -> str:
@@ -41,11 +46,14 @@ def counted(findings: Iterable[Finding]) -> str:
 
 
 def show(console: "Console", finding: Finding) -> None:
-    """Print a finding: severity and place, what is wrong, how to mend it."""
+    """Print a finding: severity and place, what is wrong, what to do."""
     from rich.markup import escape
 
     style = _STYLES[finding.severity]
-    where = escape(f"{finding.object}: {finding.path}" if finding.path else finding.object)
+    where = escape(f"{finding.subject}: {finding.path}" if finding.path else finding.subject)
     console.print(f"  [{style}]{finding.severity.value:7}[/] {where}")
     console.print(f"          {escape(finding.message)}")
-    console.print(f"          [dim]mend:[/] {escape(finding.remedy)} [dim]({finding.rule})[/]")
+    for what, text in _given(finding).items():
+        if text is not None:
+            console.print(f"          [dim]{what}:[/] {escape(text)}")
+    console.print(f"          [dim]remedy:[/] {escape(finding.remedy)} [dim]({finding.rule})[/]")

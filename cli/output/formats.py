@@ -136,7 +136,7 @@ def _show_words(console: "Console", answer: Answer) -> None:
     for reason in answer.reasons:
         console.print(f"- {escape(reason)}")
     for remedy in answer.budget.remedies:
-        console.print(f"[cyan]mend[/]: {escape(remedy.text)}")
+        console.print(f"[cyan]remedy[/]: {escape(remedy.text)}")
 
 
 def _show_many(console: "Console", answers: Sequence[Answer]) -> None:

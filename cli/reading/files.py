@@ -15,6 +15,7 @@ from typing import Final, cast
 import yaml
 
 from cli.reading.placeholders import is_template, known, marked
+from models.core.findings import Finding
 from policies.core.nodes import Node
 from policies.core.unknowns import Plain, plain
 from policies.views.kubernetes.manifest import Manifest, expanded
@@ -26,13 +27,11 @@ _PATCH_KEYS: Final = frozenset({"patch", "patches", "patchesStrategicMerge", "pa
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Unreadable:
-    """A file, or a document of it, that cannot be read: where, and why."""
+@dataclass(frozen=True, slots=True)
+class Unreadable(Finding):
+    """A file (`subject`), or a document of it, that cannot be read."""
 
-    file: str
-    line: int | None
-    message: str
+    line: int | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,7 +84,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _failed(name: str, message: str) -> Read:
-    return Read(file=name, problems=(Unreadable(file=name, line=None, message=message),))
+    return Read(file=name, problems=(Unreadable("", message, subject=name),))
 
 
 def read_text(text: str, name: str) -> Read:
@@ -157,7 +156,7 @@ def _problem(error: Exception, name: str, start: int, *, templated: bool) -> Unr
     line = start + at + 1 if isinstance(at, int) else start + 1
     what = getattr(error, "problem", None) or str(error).split("\n")[0] or type(error).__name__
     hint = " (a template: render it first, for example with `helm template`)" if templated else ""
-    return Unreadable(file=name, line=line, message=f"{what}{hint}")
+    return Unreadable("", f"{what}{hint}", subject=name, line=line)
 
 
 def _manifests(parsed: object, name: str, *, fragment: bool) -> Iterator[Manifest]:

@@ -6,6 +6,7 @@ judges.
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import pulumi
@@ -38,16 +39,12 @@ def refuse(
     """Raise where the update loses data that nobody has given up; say what needs doing first."""
     kind = type_token.rsplit(":", 1)[-1]
     for caution in cautions(kind, _plain(old), _plain(new)):
-        pulumi.log.warn(f"{label}: {caution.message}; mend: {caution.mend}")
+        pulumi.log.warn(str(replace(caution.of(label), path="")))
     found = losses(kind, _plain(old), _plain(new))
     standing = [loss for loss in found if not (loss.approvable and label in accepted)]
     if not standing:
         return
-    lines = [
-        f"{label}: {loss.message}; mend: {loss.mend}"
-        + (f'; approve: "accept_data_loss": ["{label}"]' if loss.approvable else "")
-        for loss in standing
-    ]
+    lines = [str(replace(loss.of(label), path="")) for loss in standing]
     raise pulumi.RunError("\n".join(["this change loses data and is refused:", *lines]))
 
 

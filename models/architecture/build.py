@@ -22,7 +22,8 @@ from models.architecture.types import (
     Quantization,
     Shard,
 )
-from models.core.problems import Problem, ProblemsError, from_validation, shown
+from models.core.findings import Finding
+from models.core.problems import ProblemsError, from_validation, shown
 
 _DTYPES: Final = ("bfloat16", "float16", "float32")
 _TRANSFORMERS_BACKEND: Final = frozenset(
@@ -49,7 +50,7 @@ def architecture(config: Mapping[str, JsonValue]) -> Architecture:
     recipe = RECIPES.get(model_type)
     if recipe is None:
         known = ", ".join(sorted({*RECIPES, *TEXT_PART}))
-        problem = Problem(
+        problem = Finding(
             path="model_type",
             message="this model type is not known",
             value=shown(text.get("model_type", config.get("model_type"))),
@@ -59,7 +60,7 @@ def architecture(config: Mapping[str, JsonValue]) -> Architecture:
     fields = Fields(text, model_type)
     outer = Fields(config, outer_type or model_type)
     found: Architecture | None = None
-    unfit: tuple[Problem, ...] = ()
+    unfit: tuple[Finding, ...] = ()
     try:
         draft = Draft(fields)
         recipe(draft)
@@ -88,11 +89,11 @@ def with_quantization(found: Architecture, method: str) -> Architecture:
         return found
     scheme = named_scheme(method)
     if scheme is None:
-        problem = Problem(
+        problem = Finding(
             path="quantization",
             message="this quantization method is not known",
             value=shown(method),
-            mend="give the checkpoint's config.json with its quantization_config",
+            remedy="give the checkpoint's config.json with its quantization_config",
         )
         raise ProblemsError("engine arguments", [problem])
     assumed = Quantization(

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from models.core.problems import Problem, shown
+from models.core.findings import Finding
+from models.core.problems import shown
 from models.settings.eks import EksCluster
 from models.settings.regions import ObjectStoreKind, Region
 
@@ -14,9 +15,9 @@ def makes_bucket(region: Region) -> bool:
     return on_aws and objects.create is not False
 
 
-def bucket_problems(regions: Sequence[Region]) -> list[Problem]:
+def bucket_problems(regions: Sequence[Region]) -> list[Finding]:
     """Return everything that stands against the buckets of a stack's regions."""
-    found: list[Problem] = []
+    found: list[Finding] = []
     makers: dict[str, str] = {}
     for index, region in enumerate(regions):
         path = f"regions[{index}].storage.objects"
@@ -28,46 +29,46 @@ def bucket_problems(regions: Sequence[Region]) -> list[Problem]:
         maker = makers.setdefault(bucket, region.name)
         if maker != region.name:
             found.append(
-                Problem(
+                Finding(
                     path=f"{path}.bucket",
                     message=f"region {maker!r} makes this bucket already",
                     value=shown(bucket),
-                    mend="give each region a bucket of its own, or set create to false where "
+                    remedy="give each region a bucket of its own, or set create to false where "
                     "another region's is read",
                 )
             )
     return found
 
 
-def _unusable(region: Region, path: str) -> Iterator[Problem]:
+def _unusable(region: Region, path: str) -> Iterator[Finding]:
     objects = region.storage.objects
     on_aws = isinstance(region.cluster, EksCluster) and objects.kind is ObjectStoreKind.S3
     if objects.create and not on_aws:
-        yield Problem(
+        yield Finding(
             path=f"{path}.create",
             message="the stack makes buckets of kind s3 in regions of kind eks only",
             value="true",
-            mend="make the bucket yourself and leave create out",
+            remedy="make the bucket yourself and leave create out",
         )
     if objects.key_arn is not None and (not on_aws or makes_bucket(region)):
-        yield Problem(
+        yield Finding(
             path=f"{path}.key_arn",
             message="only a bucket of kind s3 that exists already, read from a region of kind eks, "
             "has a key to be named",
             value=shown(objects.key_arn),
-            mend="set create to false, or leave key_arn out",
+            remedy="set create to false, or leave key_arn out",
         )
 
 
-def _misplaced(region: Region, path: str) -> Iterator[Problem]:
+def _misplaced(region: Region, path: str) -> Iterator[Finding]:
     cluster = region.cluster
     if not isinstance(cluster, EksCluster):
         return
     if region.storage.objects.region != cluster.aws_region:
-        yield Problem(
+        yield Finding(
             path=f"{path}.region",
             message="the stack makes the bucket where the cluster is",
             value=shown(region.storage.objects.region),
             allowed=cluster.aws_region,
-            mend=f"set region to {cluster.aws_region}, or create to false for a bucket elsewhere",
+            remedy=f"set region to {cluster.aws_region}, or create to false for a bucket elsewhere",
         )

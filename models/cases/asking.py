@@ -87,7 +87,7 @@ def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = N
         try:
             shape = architecture(model.config)
         except ProblemsError as error:
-            missing += [f"model: {problem}" for problem in error.problems]
+            missing += [f"model: {problem.ruled}" for problem in error.problems]
     arguments = arguments_of_case(case)
     if arguments.kv_cache_dtype in UNSIZED_CACHE_DTYPES:
         missing.append(f"kv_cache_dtype: the bytes of {arguments.kv_cache_dtype!r} are not known")

@@ -1,51 +1,19 @@
-"""What is wrong with an input, in a form that a person can act on.
-
-Every check returns `Problem`s instead of raising at the first, so that all of them are shown at
-once. `ProblemsError` is raised only where a caller cannot go on.
-"""
+"""What is wrong with an input, all of it, as one exception; and pydantic's errors as findings."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from models.core.findings import Finding
+
 _SHOWN_VALUE_CHARACTERS = 120
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Problem:
-    """One thing that is wrong: where, what, the value given, what is allowed, how to mend it.
-
-    `rule` and `object` name the proof that failed and what it failed for; a recorded exception
-    refers to them.
-    """
-
-    path: str
-    message: str
-    value: str | None = None
-    allowed: str | None = None
-    mend: str | None = None
-    rule: str | None = None
-    object: str | None = None
-
-    def __str__(self) -> str:
-        """One line, with the parts that are known."""
-        head = "" if self.rule is None else f"[{self.rule}] {self.object}: "
-        parts = [f"{self.path}: {head}{self.message}"]
-        if self.value is not None:
-            parts.append(f"given: {self.value}")
-        if self.allowed is not None:
-            parts.append(f"allowed: {self.allowed}")
-        if self.mend is not None:
-            parts.append(f"mend: {self.mend}")
-        return "; ".join(parts)
 
 
 class ProblemsError(Exception):
     """The input cannot be used; carries every problem found, not only the first."""
 
-    def __init__(self, what: str, problems: Iterable[Problem]) -> None:
+    def __init__(self, what: str, problems: Iterable[Finding]) -> None:
         """Keep the problems; `what` names the input they were found in."""
         self.what = what
         self.problems = tuple(problems)
@@ -54,7 +22,7 @@ class ProblemsError(Exception):
     def _text(self) -> str:
         count = len(self.problems)
         head = f"{self.what}: {count} problem{'' if count == 1 else 's'}"
-        return "\n".join([head, *(f"  - {problem}" for problem in self.problems)])
+        return "\n".join([head, *(f"  - {problem.ruled}" for problem in self.problems)])
 
 
 def shown(value: object) -> str:
@@ -68,14 +36,14 @@ def shown(value: object) -> str:
 _UNION_TAGS = frozenset({"eks", "existing", "mig", "time-slicing"})
 """Pydantic names the chosen variant in a path; the settings have no such key."""
 
-_MENDS = {
+_REMEDIES = {
     "extra_forbidden": "remove the key, or correct its spelling",
     "missing": "add the key",
     "json_invalid": "write valid JSON",
 }
 
 
-def from_validation(error: ValidationError, root: str = "") -> tuple[Problem, ...]:
+def from_validation(error: ValidationError, root: str = "") -> tuple[Finding, ...]:
     """Turn pydantic's errors into problems; `root` is put before each path.
 
     A model validator of ours raises `ValueError(message)`; its message stands as it is.
@@ -92,7 +60,7 @@ def _is_echo(detail: ErrorDetails, details: list[ErrorDetails]) -> bool:
     return any(other["loc"][: len(loc)] == loc and other["loc"] != loc for other in details)
 
 
-def _from_detail(detail: ErrorDetails, root: str) -> Problem:
+def _from_detail(detail: ErrorDetails, root: str) -> Finding:
     path = root
     for part in detail["loc"]:
         if part in _UNION_TAGS:
@@ -103,10 +71,10 @@ def _from_detail(detail: ErrorDetails, root: str) -> Problem:
     context = detail.get("ctx", {})
     allowed = context.get("expected", context.get("pattern"))
     value = None if kind in ("missing", "json_invalid") else shown(detail["input"])
-    return Problem(
+    return Finding(
         path=path or "(top)",
         message=message[0].lower() + message[1:] if message else kind,
         value=value,
         allowed=None if allowed is None else str(allowed),
-        mend=_MENDS.get(kind),
+        remedy=_REMEDIES.get(kind, ""),
     )

@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from models.core.problems import Problem
+from models.core.findings import Finding
 
 SHAPES: Final = (
     ("a Hugging Face token", re.compile(r"\bhf_[A-Za-z0-9]{20,}\b")),
@@ -28,7 +28,7 @@ def shape_of(value: str) -> str | None:
     return next((what for what, shape in SHAPES if shape.search(value)), None)
 
 
-def secrets_in_clear(value: JsonValue, path: str = "") -> Iterator[Problem]:
+def secrets_in_clear(value: JsonValue, path: str = "") -> Iterator[Finding]:
     """Yield a problem for every text in settings that looks like a secret."""
     if isinstance(value, dict):
         for key, member in value.items():
@@ -37,9 +37,9 @@ def secrets_in_clear(value: JsonValue, path: str = "") -> Iterator[Problem]:
         for index, member in enumerate(value):
             yield from secrets_in_clear(member, f"{path}[{index}]")
     elif isinstance(value, str) and (what := shape_of(value)) is not None:
-        yield Problem(
+        yield Finding(
             path=path,
             message=f"the value looks like {what} (it is not shown); this file is for everybody",
-            mend="keep it where the region's `secrets` say (docs/secrets.md), remove it here, and "
-            "replace it: it has been in clear",
+            remedy="keep it where the region's `secrets` say (docs/secrets.md), remove it here, "
+            "and replace it: it has been in plain text",
         )

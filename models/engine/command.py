@@ -105,12 +105,13 @@ class Parser:
         problem = value_problem(option, option.flag)
         if problem is None:
             return None
-        kind, message, mend, allowed = problem
+        kind, message, remedy, allowed = problem
         return Fault(
+            path=spelling,
             kind=kind,
             option=spelling,
             message=f"vLLM {version}: {message}",
-            mend=mend,
+            remedy=remedy,
             at=option.at,
             allowed=allowed,
         )
@@ -122,26 +123,33 @@ class Parser:
             message = f"vLLM {version} no longer has the option {spelling}"
             if removed.last_seen is None:
                 message = f"vLLM never had the option {spelling}"
-            mend = removed.replacement or "remove it"
+            remedy = removed.replacement or "remove it"
             return Fault(
-                kind=FaultKind.REMOVED, option=spelling, message=message, mend=mend, at=option.at
+                path=spelling,
+                kind=FaultKind.REMOVED,
+                option=spelling,
+                message=message,
+                remedy=remedy,
+                at=option.at,
             )
         if option.alternatives:
             return Fault(
+                path=spelling,
                 kind=FaultKind.AMBIGUOUS,
                 option=spelling,
                 message=f"vLLM {version} takes {spelling} for any of several options",
-                mend="write the option in full",
+                remedy="write the option in full",
                 at=option.at,
                 allowed=", ".join(option.alternatives),
             )
         near = get_close_matches(spelling, list(self._flags), n=1, cutoff=_ALIKE)
         hint = f"did you mean {near[0]}?" if near else None
         return Fault(
+            path=spelling,
             kind=FaultKind.UNKNOWN,
             option=spelling,
             message=f"vLLM {version} has no option {spelling}",
-            mend=hint or f"see catalog/engines/{version}.flags.json for the options it takes",
+            remedy=hint or f"see catalog/engines/{version}.flags.json for the options it takes",
             at=option.at,
             near=near[0] if near else None,
         )

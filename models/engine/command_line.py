@@ -1,9 +1,10 @@
 """A parsed command line of an engine, and what may be wrong with one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from models.core.findings import Finding, Source
 from models.facts.contract import Flag
 
 UNKNOWN_TEXT: Final = "\ufffc"
@@ -75,14 +76,15 @@ class Line:
         return self.last(option_of(name))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Fault:
-    """One thing that the parser would refuse, or silently drop (`REPEATED`, `CONTRADICTORY`)."""
+@dataclass(frozen=True, slots=True)
+class Fault(Finding):
+    """One thing that the parser would refuse, or silently drop (`REPEATED`, `CONTRADICTORY`).
 
-    kind: FaultKind
-    option: str
-    message: str
-    mend: str
-    at: int
-    allowed: str | None = None
-    near: str | None = None
+    `at` is the index of the word, `near` an option that may have been meant.
+    """
+
+    source: Source = field(default=Source.ENGINE, kw_only=True)
+    kind: FaultKind = field(kw_only=True)
+    option: str = field(kw_only=True)
+    at: int = field(kw_only=True)
+    near: str | None = field(default=None, kw_only=True)

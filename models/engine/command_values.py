@@ -24,8 +24,8 @@ def value_problem(option: Option, flag: Flag) -> Trouble | None:
     if flag.arity == 0:
         if not option.attached:
             return None
-        mend = f"write {name} alone"
-        return FaultKind.SWITCH_VALUE, f"the switch {name} takes no value", mend, None
+        remedy = f"write {name} alone"
+        return FaultKind.SWITCH_VALUE, f"the switch {name} takes no value", remedy, None
     if value is None:
         if flag.arity in ("?", "*"):
             return None
@@ -82,7 +82,12 @@ def repeated(line: Line) -> Iterator[Fault]:
             message = f"{option.spelling} is given twice, {given}: only the last one counts"
             kind = FaultKind.CONTRADICTORY
         yield Fault(
-            kind=kind, option=option.name, message=message, mend="keep one of them", at=option.at
+            path=option.name,
+            kind=kind,
+            option=option.name,
+            message=message,
+            remedy="keep one of them",
+            at=option.at,
         )
 
 
@@ -106,9 +111,10 @@ def extra_words(line: Line) -> Iterator[Fault]:
     known = [name for name in ("--model",) if line.last(name) is not None]
     for index, word in line.positionals[1 - len(known) :] if line.positionals else ():
         yield Fault(
+            path=word,
             kind=FaultKind.EXTRA_WORD,
             option=word,
             message=f"{word!r} belongs to no option, and the parser takes one model only",
-            mend="remove it; a switch takes no value",
+            remedy="remove it; a switch takes no value",
             at=index,
         )

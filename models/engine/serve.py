@@ -1,9 +1,11 @@
 """Arguments as a command line of `vllm serve`, and a command line as arguments."""
 
 import json
+from dataclasses import replace
 from typing import Final, cast
 
-from models.core.problems import Problem, shown
+from models.core.findings import Finding
+from models.core.problems import shown
 from models.engine.arguments import ARGUMENTS, EngineArguments, Kind, ServeArguments
 from models.engine.command import Fault, FaultKind, Parser
 from models.engine.command_line import Line, Option, option_of
@@ -93,7 +95,7 @@ def _option(name: str, value: object) -> str:
 _TWICE: Final = frozenset({FaultKind.REPEATED, FaultKind.CONTRADICTORY})
 
 
-def problems_of(words: tuple[str, ...], contract: EngineContract, path: str) -> list[Problem]:
+def problems_of(words: tuple[str, ...], contract: EngineContract, path: str) -> list[Finding]:
     """Return what this engine release does not accept among command line words.
 
     Unknown options, removed options (with what replaces them), options given twice, and values
@@ -103,13 +105,8 @@ def problems_of(words: tuple[str, ...], contract: EngineContract, path: str) -> 
     return [_problem(fault, words, path) for fault in parser.faults(parser.read(words))]
 
 
-def _problem(fault: Fault, words: tuple[str, ...], path: str) -> Problem:
+def _problem(fault: Fault, words: tuple[str, ...], path: str) -> Finding:
     """Return a fault as a problem of the settings."""
     twice = fault.kind in _TWICE
-    return Problem(
-        path=path,
-        message=fault.message,
-        value=shown(words[fault.at]),
-        allowed=fault.allowed,
-        mend="use the typed setting (engine.*) or extra_args, not both" if twice else fault.mend,
-    )
+    remedy = "use the typed setting (engine.*) or extra_args, not both" if twice else fault.remedy
+    return replace(fault, path=path, value=shown(words[fault.at]), remedy=remedy)

@@ -2,11 +2,12 @@
 
 from models.architecture import CacheKind
 from models.core.base import GIB
+from models.core.findings import Finding, Severity, Source
+from models.core.rule_ids import MemoryRule
 from models.memory.inputs.request import BudgetRequest
 from models.memory.terms.constants import FITTED, Fitted
 from models.memory.verdict.limits import byte_refusals
 from models.memory.verdict.measure import Measure, Memo, measure
-from models.memory.verdict.refusals import Refusal
 from models.memory.verdict.remedies import remedies
 from models.memory.verdict.result import Budget, TermSource, Verdict
 
@@ -28,20 +29,29 @@ def budget(request: BudgetRequest, fitted: Fitted = FITTED) -> Budget:
     return found
 
 
-def _verdict(taken: Measure, hard: list[Refusal]) -> Verdict:
-    if any(refusal.rule != "one-request" for refusal in hard):
+def _verdict(taken: Measure, hard: list[Finding]) -> Verdict:
+    if any(refusal.rule != MemoryRule.ONE_REQUEST for refusal in hard):
         return Verdict.CANNOT_START
     if hard:
         return Verdict.CANNOT_SERVE
     return Verdict.UNKNOWN if taken.kv_bytes is None else Verdict.FITS
 
 
-def _result(taken: Measure, verdict: Verdict, hard: list[Refusal]) -> Budget:
+def _result(taken: Measure, verdict: Verdict, hard: list[Finding]) -> Budget:
     plan, request = taken.plan, taken.request
     missing = request.architecture.incomplete
-    reasons = [refusal.reason + "; " + refusal.mend for refusal in hard]
+    refusals = [*hard]
     if missing:
-        reasons.append("the weights cannot be counted, missing: " + ", ".join(missing))
+        message = "the weights cannot be counted, missing: " + ", ".join(missing)
+        refusals.append(
+            Finding(
+                "",
+                message,
+                Severity.UNKNOWN,
+                rule=MemoryRule.INCOMPLETE,
+                source=Source.MEMORY,
+            )
+        )
     kv, low = taken.kv_bytes, taken.kv_low_bytes
     return Budget(
         verdict=verdict,
@@ -66,8 +76,7 @@ def _result(taken: Measure, verdict: Verdict, hard: list[Refusal]) -> Budget:
         groups=plan.summary(),
         sources=_sources(taken),
         golden=None if taken.golden is None else taken.golden.name,
-        reasons=tuple(reasons),
-        rules=tuple(refusal.rule for refusal in hard) + (("incomplete",) if missing else ()),
+        refusals=tuple(refusals),
         notes=_notes(taken),
     )
 

@@ -5,6 +5,7 @@ requests of a length: not the share of the card that a replica with its own GPU 
 """
 
 from models.architecture import Architecture
+from models.core.rule_ids import BYTE_RULES, MemoryRule
 from models.engine.profiles import EngineOverrides, Environment, Parallelism
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import ModelEntry
@@ -15,7 +16,7 @@ from models.serving.chosen_arguments import choose
 from models.serving.reasons import Wanted
 from models.serving.splits import legal_tensor_parallel
 
-_OF_BYTES = frozenset({"no-memory", "mamba-blocks", "cuda-graphs", "one-request", "utilization"})
+_OF_BYTES = BYTE_RULES | {MemoryRule.UTILIZATION}
 
 
 def need_gib(
@@ -52,13 +53,9 @@ def need_gib(
         return problems[0].message
     request = BudgetRequest.of(found, card, contract, choice.arguments, goldens=goldens)
     fit = budget(request)
-    barred = [
-        reason
-        for rule, reason in zip(fit.rules, fit.reasons, strict=False)
-        if rule not in _OF_BYTES
-    ]
+    barred = [each for each in fit.refusals if each.rule not in _OF_BYTES]
     if barred:
-        return barred[0]
+        return barred[0].message
     terms = (fit.weights_gib, fit.activation_gib, fit.non_torch_gib, fit.cuda_graph_gib)
     if fit.needed_kv_gib is None or None in terms:
         return "; ".join(fit.reasons) or "its memory cannot be counted"

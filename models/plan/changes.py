@@ -8,10 +8,11 @@ over a preview's JSON (`policies/changes/preview.py`).
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from models.core.base import GIB
+from models.core.findings import Finding, Severity, Source
 from models.core.names import OPERATORS_ANNOTATION
 from models.core.quantities import InvalidQuantityError, parse
 from models.settings.options import Operators
@@ -19,14 +20,17 @@ from models.settings.options import Operators
 Body = Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Loss:
+@dataclass(frozen=True, slots=True)
+class Loss(Finding):
     """One thing that a change would lose. `approvable`: naming the object in the settings helps."""
 
-    field: str
-    message: str
-    mend: str
-    approvable: bool = False
+    source: Source = field(default=Source.CHANGE, kw_only=True)
+    approvable: bool = field(default=False, kw_only=True)
+
+    def of(self, label: str) -> "Loss":
+        """Return it with the object that it is about, and how to approve it."""
+        approve = f'; approve: "accept_data_loss": ["{label}"]' if self.approvable else ""
+        return replace(self, subject=label, remedy=f"{self.remedy}{approve}")
 
 
 def judges(kind: str) -> bool:
@@ -52,10 +56,11 @@ def _tolerations(old: Body, new: Body) -> Iterator[Loss]:
     )
     if is_storage(str(new.get("chart", ""))) and was != now:
         yield Loss(
-            field="values.defaultSettings.taintToleration",
+            severity=Severity.WARNING,
+            path="values.defaultSettings.taintToleration",
             message=f"Longhorn's tolerations change from {was or 'none'} to {now or 'none'}: it "
             "takes them over once all volumes are detached (LH-01)",
-            mend="scale the engines down for this update, or expect that new nodes get no volume "
+            remedy="scale the engines down for this update, or expect that new nodes get no volume "
             "before they restart",
         )
 
@@ -72,21 +77,21 @@ def _tenant(old: Body, new: Body) -> Iterator[Loss]:
         now = after.get(name)
         if now is None:
             yield Loss(
-                field=where,
+                path=where,
                 message=f"pool {name!r} is removed, and the objects on its drives with it",
-                mend="decommission the pool first (mc admin decommission start), wait until it is "
-                "drained, then approve its removal",
+                remedy="decommission the pool first (mc admin decommission start), wait until it "
+                "is drained, then approve its removal",
                 approvable=True,
             )
             continue
         for key in ("servers", "volumesPerServer"):
             if was.get(key) != now.get(key):
                 yield Loss(
-                    field=f"{where}.{key}",
+                    path=f"{where}.{key}",
                     message=f"{key} of pool {name!r} changes from {_counted(was.get(key))} to "
                     f"{_counted(now.get(key))}: erasure sets are fixed at a pool's first start, "
                     "and new servers or drives never join (MINIO-01)",
-                    mend="leave the pool as it is, and add a further pool for more room",
+                    remedy="leave the pool as it is, and add a further pool for more room",
                 )
         yield from _shrunk(_size(_template(was)), _size(_template(now)), f"{where} drives")
         yield from _other_class(_template(was), _template(now), where)
@@ -100,10 +105,10 @@ def _counted(value: object) -> str:
 def _other_class(was: Body, now: Body, where: str) -> Iterator[Loss]:
     if was.get("storageClassName") != now.get("storageClassName"):
         yield Loss(
-            field=f"{where}.volumeClaimTemplate",
+            path=f"{where}.volumeClaimTemplate",
             message=f"the drives' class changes from {was.get('storageClassName')!r} to "
             f"{now.get('storageClassName')!r}: a volume claim template cannot be changed",
-            mend="leave the pool's class, and add a pool with the other class",
+            remedy="leave the pool's class, and add a pool with the other class",
         )
 
 
@@ -115,11 +120,11 @@ def _namespace(old: Body, new: Body) -> Iterator[Loss]:
         Operators.EXTERNAL.value,
     ):
         yield Loss(
-            field=f"metadata.annotations[{OPERATORS_ANNOTATION}]",
+            path=f"metadata.annotations[{OPERATORS_ANNOTATION}]",
             message="operators go from managed to external in one step: every release would be "
             "uninstalled, most take their definitions along, and with a definition goes every "
             "object that is made of it",
-            mend="set operators to handover and update, then to external and update: releases, "
+            remedy="set operators to handover and update, then to external and update: releases, "
             "namespaces and definitions stay where they are (docs/operators.md)",
         )
 
@@ -142,16 +147,16 @@ def _release(old: Body, new: Body) -> Iterator[Loss]:
     text = f"{_shown(was)} to {_shown(now)}"
     if now < was:
         yield Loss(
-            field="version",
+            path="version",
             message=f"chart {name!r} goes back from {text}: {steps} refuses to start on newer data",
-            mend="stay, or go forward; to go back, restore from a backup",
+            remedy="stay, or go forward; to go back, restore from a backup",
         )
     elif now[0] != was[0] or now[1] - was[1] > 1:
         yield Loss(
-            field="version",
+            path="version",
             message=f"chart {name!r} jumps from {text}: {steps} upgrades one minor release at a "
             "time, and its manager refuses to start after a jump",
-            mend="go over each minor release between, with all volumes healthy before each step",
+            remedy="go over each minor release between, with all volumes healthy before each step",
         )
 
 
@@ -183,9 +188,9 @@ def _shown(version: tuple[int, int, int]) -> str:
 def _shrunk(was: float | None, now: float | None, field: str) -> Iterator[Loss]:
     if was is not None and now is not None and now < was:
         yield Loss(
-            field=field,
+            path=field,
             message=f"the volume shrinks from {was:g} to {now:g} GiB: volumes only grow in place",
-            mend="keep the size; for a smaller volume make a new one and move the data",
+            remedy="keep the size; for a smaller volume make a new one and move the data",
         )
 
 

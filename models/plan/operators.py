@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from models.core.findings import Finding
 from models.core.names import OBSERVABILITY_NAMESPACE
-from models.core.problems import Problem
 from models.facts.charts import Chart, chart_source
 from models.plan.changes import is_storage
 from models.plan.plan import PlannedPool, PlannedRegion, PlatformPlan
@@ -230,23 +230,23 @@ def operators(plan: PlatformPlan, region: PlannedRegion) -> tuple[OperatorRow, .
 
 def chart_problems(
     rows: tuple[OperatorRow, ...], charts: Mapping[str, Chart], mirror: str | None
-) -> list[Problem]:
+) -> list[Finding]:
     """Return a problem for every needed chart that cannot be read from anywhere."""
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for row in rows:
         chart = charts.get(row.chart)
         if chart is None:
             problems.append(
-                Problem(
+                Finding(
                     path="catalog/charts.yaml",
                     message=f"has no chart named {row.chart!r}",
                     allowed=", ".join(sorted(charts)),
-                    mend="add the chart with its version, repository and source",
+                    remedy="add the chart with its version, repository and source",
                 )
             )
             continue
         try:
             chart_source(chart, mirror)
         except ValueError as error:
-            problems.append(Problem(path="mirror.charts", message=str(error)))
+            problems.append(Finding(path="mirror.charts", message=str(error)))
     return problems

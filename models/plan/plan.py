@@ -7,8 +7,8 @@ it says.
 from pydantic import Field
 
 from models.core.base import Model
+from models.core.findings import Finding
 from models.core.names import MODELS_VOLUME
-from models.core.notices import Notice
 from models.engine.arguments import ServeArguments
 from models.engine.profiles import Environment
 from models.facts.accelerators import Accelerator
@@ -182,6 +182,6 @@ class PlatformPlan(Model):
     charts: dict[str, Chart] = Field(default_factory=dict[str, Chart])
     shell_image: Image | None = None
     totals: Totals
-    notices: tuple[Notice, ...]
+    notices: tuple[Finding, ...]
     accept_data_loss: tuple[str, ...] = ()
     budgets: Budgets = Budgets()

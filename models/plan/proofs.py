@@ -7,7 +7,8 @@ component's inputs; both call these functions.
 from collections.abc import Iterable, Sequence
 
 from models.core.base import Model
-from models.core.problems import Problem
+from models.core.findings import Finding, Source
+from models.core.rule_ids import ProofRule
 
 
 class Demand(Model):
@@ -97,10 +98,10 @@ def nodes_needed(replicas: Iterable[tuple[int, int]], gpus: int) -> int:
 
 def capacity_problems(
     region: str, demands: Iterable[Demand], supplies: Iterable[Supply], path: str
-) -> list[Problem]:
+) -> list[Finding]:
     """Return a problem for every pool that cannot hold its models at the autoscaling maximum."""
     wanted = list(demands)
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for supply in supplies:
         here = [demand for demand in wanted if demand.pool == supply.pool]
         left = unplaced(here, supply)
@@ -109,14 +110,15 @@ def capacity_problems(
         asked = sum(demand.gpus * demand.replicas for demand in here)
         without = ", ".join(f"{count} of {model}" for model, count in sorted(left.items()))
         problems.append(
-            Problem(
+            Finding(
                 path=path,
-                rule="plan-capacity",
-                object=f"{region}/{supply.pool}",
+                rule=ProofRule.CAPACITY,
+                source=Source.PLAN,
+                subject=f"{region}/{supply.pool}",
                 message=f"at the autoscaling maximum these replicas find no node: {without}",
                 value=f"{asked} GPUs asked",
                 allowed=f"{supply.nodes} nodes of {supply.gpus} GPUs",
-                mend="raise the pool's max, lower replicas or autoscaling.max, or move a model",
+                remedy="raise the pool's max, lower replicas or autoscaling.max, or move a model",
             )
         )
     return problems

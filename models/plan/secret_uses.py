@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from models.core.findings import Finding
 from models.core.names import (
     AUTHORITY,
     GATEWAY_CLIENTS_SECRET,
@@ -19,7 +20,6 @@ from models.core.names import (
     TENANT_CONFIG_SECRET,
     provider_object,
 )
-from models.core.problems import Problem
 from models.settings.certificates import Issuer
 from models.settings.eks import EksCluster
 from models.settings.gateway import FallbackProvider, Gateway
@@ -179,7 +179,7 @@ def region_gateway(region: Region, gateway: Gateway) -> Gateway:
     return gateway.model_copy(update={"tls_secret": GATEWAY_TLS_SECRET})
 
 
-def secret_problems(region: Region, path: str, gateway: Gateway) -> list[Problem]:
+def secret_problems(region: Region, path: str, gateway: Gateway) -> list[Finding]:
     """Return what does not fit between a region's cluster, its secrets and its certificate."""
     eks = region.cluster if isinstance(region.cluster, EksCluster) else None
     return [
@@ -189,50 +189,50 @@ def secret_problems(region: Region, path: str, gateway: Gateway) -> list[Problem
     ]
 
 
-def _source_problems(region: Region, path: str, eks: EksCluster | None) -> Iterator[Problem]:
+def _source_problems(region: Region, path: str, eks: EksCluster | None) -> Iterator[Finding]:
     source = region.secrets
     if source.kind is SecretsKind.AWS and eks is None and source.aws_region is None:
-        yield Problem(
+        yield Finding(
             path=f"{path}.secrets.aws_region",
             message="a cluster outside AWS does not say in which AWS region its secrets are",
-            mend="add aws_region, such as us-east-1, and give the External Secrets controller "
+            remedy="add aws_region, such as us-east-1, and give the External Secrets controller "
             "credentials for it (docs/secrets.md)",
         )
     if region.storage.objects.credentials is Credentials.SECRET_STORE and not source.is_store:
-        yield Problem(
+        yield Finding(
             path=f"{path}.storage.objects.credentials",
             message="the region has no store of secrets to take the object store's keys from",
             value=repr(Credentials.SECRET_STORE.value),
             allowed=f"{Credentials.CONFIG.value}, {Credentials.POD_IDENTITY.value}",
-            mend=f"set {path}.secrets.kind to aws-secrets-manager or kubernetes",
+            remedy=f"set {path}.secrets.kind to aws-secrets-manager or kubernetes",
         )
 
 
-def _name_problems(region: Region, path: str, gateway: Gateway) -> Iterator[Problem]:
+def _name_problems(region: Region, path: str, gateway: Gateway) -> Iterator[Finding]:
     issuer = region.certificates.issuer
     if issuer is not Issuer.NONE and gateway.hostname is None:
-        yield Problem(
+        yield Finding(
             path="gateway.hostname",
             message=f"a certificate is for a name, and {path}.certificates asks for one (issuer "
             f"{issuer.value!r})",
-            mend="set gateway.hostname to the name that clients use",
+            remedy="set gateway.hostname to the name that clients use",
         )
 
 
-def _acme_problems(region: Region, path: str, eks: EksCluster | None) -> Iterator[Problem]:
+def _acme_problems(region: Region, path: str, eks: EksCluster | None) -> Iterator[Finding]:
     if region.certificates.issuer is not Issuer.ACME:
         return
     if eks is None:
-        yield Problem(
+        yield Finding(
             path=f"{path}.certificates.issuer",
             message="ACME proves a name in Route 53, for which only EKS regions get rights",
             value=repr(Issuer.ACME.value),
             allowed="ca, private-ca, secret-store, none",
-            mend="use private-ca, or secret-store with a certificate made elsewhere",
+            remedy="use private-ca, or secret-store with a certificate made elsewhere",
         )
     elif region.certificates.hosted_zone_id is None and eks.zone_id is None:
-        yield Problem(
+        yield Finding(
             path=f"{path}.certificates.hosted_zone_id",
             message="ACME proves a name by a record in its Route 53 zone, which is not given",
-            mend="add hosted_zone_id here, or zone_id to the cluster",
+            remedy="add hosted_zone_id here, or zone_id to the cluster",
         )

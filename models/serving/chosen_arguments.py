@@ -7,9 +7,8 @@ select` both resolve here.
 
 from models.architecture import Family
 from models.core.base import Model
+from models.core.findings import Finding, Severity
 from models.core.names import weights_path
-from models.core.notices import Notice
-from models.core.problems import Problem
 from models.engine.arguments import ServeArguments
 from models.facts.accelerators import capability
 from models.serving.family_arguments import attention_backend, paging
@@ -20,11 +19,11 @@ class Choice(Model):
     """The resolved arguments with their reasons and what is to be said of them."""
 
     arguments: ServeArguments
-    notices: tuple[Notice, ...]
+    notices: tuple[Finding, ...]
     reasons: tuple[Reason, ...] = ()
 
 
-def choose(wanted: Wanted) -> tuple[Choice, list[Problem]]:
+def choose(wanted: Wanted) -> tuple[Choice, list[Finding]]:
     """Return the arguments of one model on one card, and what stands against them."""
     log = Reasons(wanted)
     overrides = wanted.overrides
@@ -71,20 +70,22 @@ def _plain_reasons(wanted: Wanted, log: Reasons) -> None:
     log.because("pipeline_parallel_size", wanted.spread)
     log.because("data_parallel_size", wanted.spread)
     log.because("enable_expert_parallel", wanted.spread)
-    log.because("quantization", _why_quantization(wanted))
+    _quantization(wanted, log)
     given = ("max_num_batched_tokens", "kv_cache_memory_bytes", "enforce_eager")
     for key in given:
         if getattr(overrides, key) is not None:
             log.taken(key, asked=True, what="departs from the engine's default")
 
 
-def _why_quantization(wanted: Wanted) -> str:
+def _quantization(wanted: Wanted, log: Reasons) -> None:
+    name, found = "quantization", wanted.architecture.quantization
     if wanted.quantization is not None:
-        return "config.json does not say how the weights are quantized, so the engine is told"
-    found = wanted.architecture.quantization
-    if found is None:
-        return "left out: the checkpoint is not quantized"
-    return f"left out: the engine reads the method ({found.method}) from the checkpoint"
+        what = "config.json does not say how the weights are quantized, so the engine is told"
+        log.because(name, what)
+    elif found is None:
+        log.leaves_out(name, "the checkpoint is not quantized")
+    else:
+        log.leaves_out(name, f"the engine reads the method ({found.method}) from the checkpoint")
 
 
 def _length(wanted: Wanted, log: Reasons) -> int:
@@ -99,10 +100,10 @@ def _length(wanted: Wanted, log: Reasons) -> int:
         text = f"max_model_len is {positions}, all positions that the model has, not {length}"
         log.departs(name, text)
         return positions
-    mend = f"set max_model_len to {positions} or less"
+    remedy = f"set max_model_len to {positions} or less"
     message = f"{wanted.entry.name} has fewer positions than that"
     log.because(name, f"the model has {positions} positions")
-    log.refuse("max_model_len", message, asked, mend, allowed=f"at most {positions}")
+    log.refuse("max_model_len", message, asked, remedy, allowed=f"at most {positions}")
     return positions
 
 
@@ -129,10 +130,10 @@ def _kv_cache_dtype(wanted: Wanted, log: Reasons) -> str:
         return "auto"
     version = wanted.contract.version
     message = f"vLLM {version} does not run this KV cache dtype on {wanted.card}"
-    mend = "leave kv_cache_dtype out, or set it to auto, or move the model to a newer card"
+    remedy = "leave kv_cache_dtype out, or set it to auto, or move the model to a newer card"
     log.because(name, "asked for, and refused")
     allowed = f"compute capability {least} or newer"
-    log.refuse("kv_cache_dtype", message, dtype, mend, allowed=allowed)
+    log.refuse("kv_cache_dtype", message, dtype, remedy, allowed=allowed)
     return dtype
 
 
@@ -142,13 +143,13 @@ def _dtype(wanted: Wanted, log: Reasons) -> str | None:
     least = wanted.contract.minimum_capability.dtype.get(effective or "")
     if least is None or wanted.accelerator.capability >= capability(least):
         if asked in (None, "auto"):
-            log.because("dtype", f"left out: {wanted.card} computes in {effective}")
+            log.leaves_out("dtype", f"{wanted.card} computes in {effective}")
             return None
         log.taken("dtype", asked=True, what=f"{wanted.card} computes in it")
         return asked
     if asked in (None, "auto"):
         text = f"dtype is half: the checkpoint is {effective}, which {wanted.card} cannot compute"
-        log.departs("dtype", text, "warning")
+        log.departs("dtype", text, Severity.WARNING)
         return "half"
     log.because("dtype", "asked for, and refused")
     log.refuse(

@@ -3,6 +3,7 @@
 from typing import Final
 
 from models.architecture import CacheKind, Family
+from models.core.findings import Severity
 from models.memory.terms.pages import base_block
 from models.serving.reasons import Reasons, Wanted
 
@@ -16,10 +17,10 @@ def attention_backend(wanted: Wanted, log: Reasons) -> str | None:
     """Return the backend for cards that the default kernels do not run on."""
     name = "attention_backend"
     if wanted.architecture.family is Family.SSM:
-        log.because(name, "left out: the model has no attention layers")
+        log.leaves_out(name, "the model has no attention layers")
         return None
     if wanted.accelerator.capability >= _TRITON_BELOW:
-        log.because(name, f"left out: the engine's own choice runs on {wanted.card}")
+        log.leaves_out(name, f"the engine's own choice runs on {wanted.card}")
         return None
     latent = any(cache.kind in _LATENT for cache in wanted.architecture.caches)
     kernels = "MLA kernels" if latent else "attention kernels"
@@ -46,16 +47,19 @@ def paging(wanted: Wanted, cache_dtype: str, log: Reasons) -> tuple[bool | None,
     if family is Family.SSM:
         if asked:
             log.not_for_family("enable_prefix_caching", value=True)
-        log.because(caching, "left out: a recurrent state holds no tokens that could be shared")
-        log.because(blocks, "left out: a state of fixed size is not paged")
+        log.leaves_out(caching, "a recurrent state holds no tokens that could be shared")
+        log.leaves_out(blocks, "a state of fixed size is not paged")
         return None, None
-    log.because(blocks, "left out: the engine aligns blocks with the size of the state")
+    log.leaves_out(blocks, "the engine aligns blocks with the size of the state")
     if asked:
         text = "prefix caching of a hybrid model hits whole state blocks only: measure its hit rate"
-        log.departs(caching, text, "warning")
+        log.departs(caching, text, Severity.WARNING)
     else:
-        kept = "left out, so the engine decides" if asked is None else "asked for: off"
-        log.because(caching, f"{kept}; a hybrid model hits whole state blocks only")
+        what = "a hybrid model hits whole state blocks only"
+        if asked is None:
+            log.leaves_out(caching, f"so the engine decides; {what}")
+        else:
+            log.because(caching, f"asked for: off; {what}")
     return asked, None
 
 
@@ -72,9 +76,8 @@ def _block_size(wanted: Wanted, cache_dtype: str, log: Reasons) -> int | None:
         log.taken(name, asked=asked is not None, what=what)
         return size
     if asked is None:
-        text = f"left out: this model's kernels on {wanted.card} take blocks of {own} tokens"
-        log.because(name, text)
+        log.leaves_out(name, f"this model's kernels on {wanted.card} take blocks of {own} tokens")
         return None
     text = f"block_size {asked}: this model's best kernels on {wanted.card} take blocks of {own}"
-    log.departs(name, text, "warning")
+    log.departs(name, text, Severity.WARNING)
     return asked

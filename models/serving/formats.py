@@ -12,7 +12,8 @@ from pydantic import JsonValue
 from models.architecture import Architecture, Scheme, SchemeKind, named_scheme
 from models.architecture.types import Quantization
 from models.core.base import Model
-from models.core.problems import Problem, shown
+from models.core.findings import Finding
+from models.core.problems import shown
 
 FORMATS: Final = (
     "bf16",
@@ -115,7 +116,7 @@ def named_format(names: Iterable[str]) -> str | None:
 
 def find_format(
     found: Architecture, names: Sequence[str], asked: str | None
-) -> tuple[FoundFormat, list[Problem]]:
+) -> tuple[FoundFormat, list[Finding]]:
     """Return the format of a checkpoint; `asked` overrides what was detected.
 
     What contradicts the checkpoint's own statement is a problem: the engine compares the two and
@@ -135,9 +136,9 @@ def find_format(
     return _told(hint, why), []
 
 
-def _asked(found: Architecture, stated: str, asked: str) -> tuple[FoundFormat, list[Problem]]:
+def _asked(found: Architecture, stated: str, asked: str) -> tuple[FoundFormat, list[Finding]]:
     if asked not in FORMATS:
-        problem = Problem(
+        problem = Finding(
             path="format",
             message="no such format",
             value=shown(asked),
@@ -147,12 +148,12 @@ def _asked(found: Architecture, stated: str, asked: str) -> tuple[FoundFormat, l
     if asked == stated:
         return FoundFormat(format=stated, why="asked for, and config.json agrees"), []
     if found.quantization is not None:
-        problem = Problem(
+        problem = Finding(
             path="format",
             message="the checkpoint says otherwise, and the engine would stop at the contradiction",
             value=shown(asked),
             allowed=f"{stated} (quant_method {found.quantization.method})",
-            mend="leave --format out, or give the checkpoint that is in this format",
+            remedy="leave --format out, or give the checkpoint that is in this format",
         )
         return FoundFormat(format=stated, why="config.json"), [problem]
     if asked in _UNQUANTIZED.values():

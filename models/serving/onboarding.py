@@ -12,8 +12,9 @@ from pydantic import Field, JsonValue, NonNegativeInt
 
 from models.architecture import architecture
 from models.core.base import UNRESOLVED, Model
+from models.core.findings import Finding
 from models.core.names import WORKLOAD_NAME_MAX
-from models.core.problems import Problem, ProblemsError
+from models.core.problems import ProblemsError
 from models.core.releases import newest
 from models.engine.profiles import PROFILES, EngineOverrides, Environment
 from models.facts.accelerators import Accelerator
@@ -110,10 +111,10 @@ def draft(
         try:
             shapes = architecture(config)
             found, wrong = find_format(shapes, (name, *known.files), asked_format)
-            problems += [str(problem) for problem in wrong]
+            problems += [problem.ruled for problem in wrong]
             subject_parts, stored = (shapes, found), found.format
         except ProblemsError as error:
-            problems += [f"config.json: {problem}" for problem in error.problems]
+            problems += [f"config.json: {problem.ruled}" for problem in error.problems]
     weight_format, bad = _weight_format(stored)
     problems += bad
     revision = known.revision if _SHA.fullmatch(known.revision) else UNRESOLVED
@@ -150,14 +151,14 @@ def _weight_format(stored: str | None) -> tuple[WeightFormat, list[str]]:
         return WeightFormat(stored), []
     except ValueError:
         allowed = ", ".join(each.value for each in WeightFormat)
-        problem = Problem(
+        problem = Finding(
             path="format",
             message="the catalog has no such format",
             value=stored,
             allowed=allowed,
-            mend="give a checkpoint in one of these formats",
+            remedy="give a checkpoint in one of these formats",
         )
-        return WeightFormat.BF16, [str(problem)]
+        return WeightFormat.BF16, [problem.ruled]
 
 
 def _open(entry: ModelEntry, *, has_config: bool, stored: str | None) -> tuple[str, ...]:

@@ -1,11 +1,11 @@
 """What engine arguments are chosen from, and why each has its value."""
 
-from typing import Final, Literal
+from typing import Final
 
 from models.architecture import Architecture
 from models.core.base import Model
-from models.core.notices import Notice
-from models.core.problems import Problem, shown
+from models.core.findings import Finding, Severity
+from models.core.problems import shown
 from models.engine.command_line import option_of
 from models.engine.profiles import (
     PROFILES,
@@ -23,10 +23,11 @@ POSITIONAL: Final = "model"
 
 
 class Reason(Model):
-    """Why an option has its value or, where the command line lacks it, why it is left out."""
+    """Why an option has its value or, with `left_out`, why the command line does not have it."""
 
     option: str
     why: str
+    left_out: bool = False
 
 
 class Wanted(Model):
@@ -65,8 +66,8 @@ class Reasons:
     def __init__(self, wanted: Wanted) -> None:
         """Choose from `wanted`."""
         self._wanted = wanted
-        self.notices: list[Notice] = []
-        self.problems: list[Problem] = []
+        self.notices: list[Finding] = []
+        self.problems: list[Finding] = []
         self.reasons: list[Reason] = []
 
     def because(self, name: str, why: str) -> None:
@@ -74,10 +75,14 @@ class Reasons:
         option = name if name == POSITIONAL else option_of(name)
         self.reasons.append(Reason(option=option, why=why))
 
-    def departs(self, name: str, text: str, level: Literal["info", "warning"] = "info") -> None:
+    def leaves_out(self, name: str, why: str) -> None:
+        """Give the reason why one argument is left to the engine."""
+        self.reasons.append(Reason(option=option_of(name), why=why, left_out=True))
+
+    def departs(self, name: str, text: str, severity: Severity = Severity.INFO) -> None:
         """Note a departure from the profile, which is the argument's reason too."""
         self.because(name, text)
-        self.notices.append(Notice(path=self._wanted.path, message=text, level=level))
+        self.notices.append(Finding(path=self._wanted.path, message=text, severity=severity))
 
     def taken(self, name: str, *, asked: bool, what: str) -> None:
         """Note that a value was asked for, or is the profile's."""
@@ -86,12 +91,12 @@ class Reasons:
         self.because(name, f"{source if asked else profile}: {what}")
 
     def refuse(
-        self, key: str, message: str, value: object, mend: str, allowed: str | None = None
+        self, key: str, message: str, value: object, remedy: str, allowed: str | None = None
     ) -> None:
         """Note that what was asked for cannot be had."""
         path = f"{self._wanted.path}.engine.{key}"
         self.problems.append(
-            Problem(path=path, message=message, value=shown(value), allowed=allowed, mend=mend)
+            Finding(path=path, message=message, value=shown(value), allowed=allowed, remedy=remedy)
         )
 
     def not_for_family(self, key: str, value: object) -> None:

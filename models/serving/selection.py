@@ -10,7 +10,8 @@ from typing import Final
 
 from models.architecture import Architecture
 from models.core.base import GIB, Model
-from models.core.problems import Problem
+from models.core.findings import Finding
+from models.core.rule_ids import BYTE_RULES
 from models.engine.command import Line, Parser
 from models.engine.profiles import EngineOverrides, Environment, Parallelism
 from models.engine.serve import command_line, problems_of
@@ -25,9 +26,6 @@ from models.serving.chosen_arguments import POSITIONAL, Choice, choose
 from models.serving.formats import FoundFormat
 from models.serving.reasons import Wanted
 from models.serving.splits import legal_tensor_parallel, node_gpus
-
-_BYTES: Final = frozenset({"no-memory", "mamba-blocks", "cuda-graphs", "one-request"})
-"""Rules that more GPUs may mend."""
 
 _SMALLEST: Final = "the least GPU memory of a machine in the catalog that holds it"
 
@@ -99,7 +97,7 @@ def select(
     for size in sizes:
         wanted = _wanted(subject, environment, accelerator, contract, overrides, size, why)
         found.append(_tried(wanted, subject, legal))
-        if found[-1].verdict is Verdict.FITS or not _BYTES.issuperset(found[-1].rules):
+        if found[-1].verdict is Verdict.FITS or not BYTE_RULES.issuperset(found[-1].rules):
             break
     return found[-1]
 
@@ -190,7 +188,7 @@ def _tried(wanted: Wanted, subject: Candidate, legal: tuple[int, ...]) -> Select
         rules=fit.rules,
         reasons=fit.reasons,
         remedies=_remedies(fit, wanted),
-        problems=tuple(str(problem) for problem in problems),
+        problems=tuple(problem.ruled for problem in problems),
         notices=warnings,
     )
 
@@ -207,29 +205,24 @@ def _from(choice: Choice, weights: str) -> Choice:
     return choice.model_copy(update={"arguments": arguments, "reasons": reasons})
 
 
-def _parallel_problems(wanted: Wanted, legal: tuple[int, ...]) -> list[Problem]:
+def _parallel_problems(wanted: Wanted, legal: tuple[int, ...]) -> list[Finding]:
     size = wanted.parallelism.tensor
     if size in legal:
         return []
     return [
-        Problem(
+        Finding(
             path="select.tp",
             message=f"{wanted.entry.name} cannot be split over {size} GPUs of a node of this card",
             value=str(size),
             allowed=", ".join(map(str, legal)) or "none",
-            mend="choose one of these, or pipeline parallelism",
+            remedy="choose one of these, or pipeline parallelism",
         )
     ]
 
 
 def _remedies(fit: Budget, wanted: Wanted) -> tuple[str, ...]:
     """Return the remedies that one node of the card can hold."""
-    node = node_gpus(wanted.accelerator)
-    return tuple(
-        remedy.text
-        for remedy in fit.remedies
-        if int(remedy.settings.get("tensor_parallel_size", 1)) <= node
-    )
+    return fit.remedies_on(node_gpus(wanted.accelerator))
 
 
 def _explained(line: Line, choice: Choice) -> Iterator[ChosenArgument]:
@@ -245,6 +238,5 @@ def _explained(line: Line, choice: Choice) -> Iterator[ChosenArgument]:
         value = option.value or None
         yield ChosenArgument(option=option.spelling, value=value, passed=True, why=reason)
     for reason in choice.reasons:
-        if reason.option not in passed and reason.why.startswith("left out"):
-            text = reason.why.removeprefix("left out").lstrip(":, ")
-            yield ChosenArgument(option=reason.option, value=None, passed=False, why=text)
+        if reason.left_out and reason.option not in passed:
+            yield ChosenArgument(option=reason.option, value=None, passed=False, why=reason.why)

@@ -3,6 +3,7 @@
 from typing import Final
 
 from models.architecture import Architecture, Part, Shard, Weight
+from models.core.rule_ids import SHAPE_RULES
 from models.engine.arguments import EngineArguments
 from models.facts.accelerators import Accelerator
 from models.facts.contract import EngineContract
@@ -12,8 +13,6 @@ from models.memory.verdict.refusals import refusals
 
 NODE_GPUS: Final = 8
 """GPUs of a node where the catalog knows no machine with the card."""
-
-_SHAPE_RULES: Final = frozenset({"heads", "kv-heads", "quantization-groups"})
 
 
 def node_gpus(accelerator: Accelerator) -> int:
@@ -41,7 +40,7 @@ def _refused(
 ) -> bool:
     arguments = EngineArguments(max_model_len=1, max_num_seqs=1, tensor_parallel_size=size)
     request = BudgetRequest.of(found, accelerator, contract, arguments)
-    return any(each.rule in _SHAPE_RULES for each in refusals(request, resolve(request)))
+    return any(each.rule in SHAPE_RULES for each in refusals(request, resolve(request)))
 
 
 def _widths_divide(found: Architecture, size: int) -> bool:

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from models.core.base import Model
-from models.core.problems import Problem
+from models.core.findings import Finding
 
 
 class RecordedException(Model):
@@ -29,14 +29,14 @@ class RecordedException(Model):
 
 def expired(
     exceptions: Iterable[RecordedException], today: datetime.date, path: str
-) -> list[Problem]:
+) -> list[Finding]:
     """Return a problem for every exception whose last day has passed."""
     return [
-        Problem(
+        Finding(
             path=f"{path}[{index}]",
             message=f"the exception of rule {exception.rule} for {exception.object} has expired",
             value=exception.expires.isoformat(),
-            mend="mend what it excuses and remove it, or record a new reason and date",
+            remedy="correct what it excuses and remove it, or record a new reason and date",
         )
         for index, exception in enumerate(exceptions)
         if exception.expires < today
@@ -44,13 +44,13 @@ def expired(
 
 
 def excused(
-    problems: Iterable[Problem], exceptions: Iterable[RecordedException], today: datetime.date
-) -> tuple[list[Problem], list[Problem]]:
+    problems: Iterable[Finding], exceptions: Iterable[RecordedException], today: datetime.date
+) -> tuple[list[Finding], list[Finding]]:
     """Split problems into those that stand and those that a valid exception excuses."""
     valid = {(each.rule, each.object) for each in exceptions if each.expires >= today}
-    standing: list[Problem] = []
-    excused_ones: list[Problem] = []
+    standing: list[Finding] = []
+    excused_ones: list[Finding] = []
     for problem in problems:
-        known = (problem.rule, problem.object) in valid
+        known = (problem.rule, problem.subject) in valid
         (excused_ones if known else standing).append(problem)
     return standing, excused_ones

@@ -12,7 +12,8 @@ from typing import Annotated, Final, Self
 from pydantic import Field, PositiveInt, ValidationError, model_validator
 
 from models.core.base import Model
-from models.core.problems import Problem, ProblemsError, from_validation, shown
+from models.core.findings import Finding
+from models.core.problems import ProblemsError, from_validation, shown
 from models.core.secret_shapes import secrets_in_clear
 from models.engine.profiles import EngineOverrides, Environment, Parallelism
 from models.settings.exceptions import RecordedException
@@ -120,7 +121,7 @@ _NOT_YET: Final[tuple[tuple[str, str, Callable[[Settings], bool]], ...]] = (
 """Settings whose component does not exist yet: path, what it would be, whether it is set."""
 
 
-def not_yet(settings: Settings) -> list[Problem]:
+def not_yet(settings: Settings) -> list[Finding]:
     """Return a problem for every setting that is set and that no component acts on yet."""
     found = [_missing(path, what) for path, what, is_set in _NOT_YET if is_set(settings)]
     for index, model in enumerate(settings.models):
@@ -133,11 +134,11 @@ def not_yet(settings: Settings) -> list[Problem]:
     return found
 
 
-def _missing(path: str, what: str) -> Problem:
-    return Problem(
+def _missing(path: str, what: str) -> Finding:
+    return Finding(
         path=path,
         message=f"the component for {what} does not exist yet in this release",
-        mend="leave the setting out; CHANGELOG.md says when it arrives",
+        remedy="leave the setting out; CHANGELOG.md says when it arrives",
     )
 
 
@@ -160,16 +161,16 @@ def parse(text: str) -> Settings:
     return settings
 
 
-def _in_clear(text: str) -> list[Problem]:
+def _in_clear(text: str) -> list[Finding]:
     try:
         return list(secrets_in_clear(json.loads(text)))
     except ValueError:
         return []
 
 
-def _names(settings: Settings) -> list[Problem]:
+def _names(settings: Settings) -> list[Finding]:
     """Return references to regions and pools that do not exist, and models placed twice."""
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     regions = {region.name: region for region in settings.regions}
     placed: set[tuple[str, str]] = set()
     for index, model in enumerate(settings.models):
@@ -185,11 +186,11 @@ def _names(settings: Settings) -> list[Problem]:
                 )
             if (name, model.model) in placed:
                 problems.append(
-                    Problem(
+                    Finding(
                         path=f"{path}.model",
                         message=f"model is placed twice in region {name!r}",
                         value=shown(model.model),
-                        mend="give one of the entries other regions, or merge them",
+                        remedy="give one of the entries other regions, or merge them",
                     )
                 )
             placed.add((name, model.model))
@@ -204,7 +205,7 @@ def _names(settings: Settings) -> list[Problem]:
     return problems
 
 
-def _stood_in_for(settings: Settings, placed: set[tuple[str, str]]) -> list[Problem]:
+def _stood_in_for(settings: Settings, placed: set[tuple[str, str]]) -> list[Finding]:
     """Return providers that stand in for models which their region does not serve."""
     return [
         _unknown(
@@ -220,7 +221,7 @@ def _stood_in_for(settings: Settings, placed: set[tuple[str, str]]) -> list[Prob
     ]
 
 
-def _unknown(path: str, what: str, value: str, allowed: list[str]) -> Problem:
-    return Problem(
+def _unknown(path: str, what: str, value: str, allowed: list[str]) -> Finding:
+    return Finding(
         path=path, message=f"no such {what}", value=shown(value), allowed=", ".join(allowed)
     )

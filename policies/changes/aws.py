@@ -8,14 +8,14 @@ group's machines are told with what runs on them.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from models.core.findings import Finding, Severity
+from models.core.rule_ids import GateRule
 from policies.core.context import Context
-from policies.core.finding import Finding, Severity
 from policies.core.nodes import Node
 from policies.core.unknowns import plain
 from policies.rules.aws.data import HOLDING
 from policies.views.aws.resource import AwsResource, approved, is_aws, kind_of
 
-RULE: Final = "k8s-data-survive-changes"
 STORAGE_LABEL: Final = "node.longhorn.io/create-default-disk"
 """Longhorn keeps replicas on nodes with this label (its setting createDefaultDiskLabeledNodes)."""
 
@@ -55,9 +55,9 @@ def _node_group(resource: AwsResource, what: str, context: Context) -> Iterator[
         return
     most = resource.body["scalingConfig"]["maxSize"].value
     yield Finding(
-        rule=RULE,
+        rule=GateRule.DATA_SURVIVES,
         severity=Severity.WARNING,
-        object=resource.label,
+        subject=resource.label,
         path="",
         message=f"the change {what} the machines of this group (at most {most}): their pods move",
         remedy="see that the other groups of the pool have room, or do it when nobody needs them",
@@ -70,9 +70,9 @@ def _refused(
     if approved(resource, context) or label in context.accept_data_loss:
         return
     yield Finding(
-        rule=RULE,
+        rule=GateRule.DATA_SURVIVES,
         severity=Severity.ERROR,
-        object=label,
+        subject=label,
         path="",
         message=message,
         remedy=f'take the change back, or approve it: "accept_data_loss": ["{label}"]',

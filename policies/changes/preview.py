@@ -7,19 +7,20 @@ place that would lose data is refused.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, cast
 
+from models.core.findings import Finding, Severity
+from models.core.rule_ids import GateRule
 from models.plan.changes import cautions, judges, losses
 from policies.changes.aws import aws_change_findings
 from policies.core.context import Context
-from policies.core.finding import Finding, Severity
 from policies.core.nodes import Node, leaves
 from policies.core.unknowns import Plain, plain
 from policies.views.kubernetes.data import keeps_data
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.workload import pods_of
 
-RULE: Final = "k8s-data-survive-changes"
 _REPLACING: Final = ("replace", "create-replacement", "delete-replaced", "delete")
 _PROVIDER: Final = "pulumi:providers:kubernetes"
 
@@ -69,9 +70,9 @@ def change_findings(old: Manifest, new: Manifest | None, context: Context) -> It
     why = fields or "the engine replaces it"
     if _holds_data(old) and label not in context.accept_data_loss:
         yield Finding(
-            rule=RULE,
+            rule=GateRule.DATA_SURVIVES,
             severity=Severity.ERROR,
-            object=label,
+            subject=label,
             path="",
             message=f"the change replaces or deletes it, and its data is lost ({why})",
             remedy=f'take the change back, or approve it: "accept_data_loss": ["{label}"]',
@@ -79,9 +80,9 @@ def change_findings(old: Manifest, new: Manifest | None, context: Context) -> It
     elif any(pod.takes_accelerators for pod in pods_of(old)):
         replicas = old.spec["replicas"].text() or "all"
         yield Finding(
-            rule=RULE,
+            rule=GateRule.DATA_SURVIVES,
             severity=Severity.WARNING,
-            object=label,
+            subject=label,
             path="",
             message=f"the change replaces it: {replicas} pods with accelerators go down ({why})",
             remedy="bring the new one up under another name first, or accept the outage",
@@ -122,9 +123,9 @@ def _update_findings(
     unknown = next(_unknown_size(after), None)
     if unknown is not None:
         yield Finding(
-            rule=RULE,
+            rule=GateRule.DATA_SURVIVES,
             severity=Severity.UNKNOWN,
-            object=before.label,
+            subject=before.label,
             path=unknown.path,
             message=f"cannot verify that the change loses no data, because {unknown.path} is "
             "unknown at preview",
@@ -132,26 +133,11 @@ def _update_findings(
         )
     was, now = _mapping(before.body.value), _mapping(after.body.value)
     for caution in cautions(before.kind, was, now):
-        yield Finding(
-            rule=RULE,
-            severity=Severity.WARNING,
-            object=before.label,
-            path=caution.field,
-            message=caution.message,
-            remedy=caution.mend,
-        )
+        yield replace(caution.of(before.label), rule=GateRule.DATA_SURVIVES)
     for loss in losses(before.kind, was, now):
         if loss.approvable and before.label in context.accept_data_loss:
             continue
-        approve = f'; approve: "accept_data_loss": ["{before.label}"]' if loss.approvable else ""
-        yield Finding(
-            rule=RULE,
-            severity=Severity.ERROR,
-            object=before.label,
-            path=loss.field,
-            message=loss.message,
-            remedy=f"{loss.mend}{approve}",
-        )
+        yield replace(loss.of(before.label), rule=GateRule.DATA_SURVIVES)
 
 
 def _unknown_size(manifest: Manifest) -> Iterator[Node]:
@@ -173,9 +159,9 @@ def _provider_findings(state: dict[str, Any], context: Context) -> Iterator[Find
     label = f"Provider/{str(state.get('urn', '')).rsplit('::', 1)[-1]}"
     if label not in context.accept_data_loss:
         yield Finding(
-            rule=RULE,
+            rule=GateRule.DATA_SURVIVES,
             severity=Severity.ERROR,
-            object=label,
+            subject=label,
             path="",
             message="the change replaces the cluster, and with it every object, whose fixed names "
             "then collide",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from policies.core.finding import Severity
+from models.core.findings import Severity
 
 HOUSE_PREFIX: Final = "triplane-"
 NODE_NAMESPACE: Final = "triplane-node"

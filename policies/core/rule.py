@@ -1,18 +1,18 @@
 """A rule: what it is called, what it looks at, and a plain function that looks.
 
-`@rule(...)` makes a `Rule` of a function `(subject, context) -> Iterable[Breach]`. Calling the rule
-returns findings and never raises: an unknown value becomes "cannot verify", a field of an
-impossible shape becomes an error.
+`@rule(...)` makes a `Rule` of a function `(subject, context) -> Iterable[Finding]`, which need not
+say what the rule says for all. Calling the rule returns findings and never raises: an unknown
+value becomes "cannot verify", a field of an impossible shape becomes an error.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Generic, Protocol, TypeVar
 
+from models.core.findings import Finding, Severity, Source
 from models.core.quantities import InvalidQuantityError
 from policies.core.context import Context
-from policies.core.finding import Breach, Finding, Severity
 from policies.core.nodes import UnknownFieldError, UnreadableFieldError
 
 
@@ -36,7 +36,7 @@ class Subject(Protocol):
 
 S = TypeVar("S", bound=Subject)
 _LOWERED: Final = ("Every", "No", "Nothing")
-Check = Callable[[S, Context], Iterable[Breach]]
+Check = Callable[[S, Context], Iterable[Finding]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,18 +61,18 @@ class Rule(Generic[S]):
 
     def __call__(self, subject: S, context: Context) -> tuple[Finding, ...]:
         """Return everything that the rule finds at the subject."""
-        found: list[Breach] = []
+        found: list[Finding] = []
         try:
             # One by one: what was found before an unknown value stays found.
-            for breach in self.check(subject, context):
-                found.append(breach)
+            for finding in self.check(subject, context):
+                found.append(finding)
         except UnknownFieldError as error:
             found.append(self._cannot_verify(error))
         except UnreadableFieldError as error:
-            found.append(Breach(error.path, f"must be {error.expected}", remedy="correct it"))
+            found.append(Finding(error.path, f"must be {error.expected}", remedy="correct it"))
         except InvalidQuantityError as error:
-            found.append(Breach("resources", str(error), remedy="write a quantity"))
-        return tuple(self._finding(breach, subject.label) for breach in found)
+            found.append(Finding("resources", str(error), remedy="write a quantity"))
+        return tuple(self._finding(each, subject.label) for each in found)
 
     def over(self, subjects: Iterable[S], label: str, context: Context) -> tuple[Finding, ...]:
         """Return the findings at each of several subjects; `label` names what they are part of."""
@@ -83,28 +83,30 @@ class Rule(Generic[S]):
         except UnknownFieldError as error:
             found.append(self._finding(self._cannot_verify(error), label))
         except UnreadableFieldError as error:
-            found.append(self._finding(Breach(error.path, f"must be {error.expected}"), label))
+            found.append(self._finding(Finding(error.path, f"must be {error.expected}"), label))
         return tuple(found)
 
-    def _cannot_verify(self, error: UnknownFieldError) -> Breach:
+    def _cannot_verify(self, error: UnknownFieldError) -> Finding:
         unknown = error.unknown
         first, _, rest = self.description.rstrip(".").partition(" ")
         what = f"{first.lower()} {rest}" if first in _LOWERED else f"{first} {rest}"
-        return Breach(
+        cause = f"{unknown.path or 'it'} is unknown {unknown.why}"
+        return Finding(
             unknown.path,
-            f"cannot verify that {what}, because {unknown.path or 'it'} is unknown {unknown.why}",
+            f"cannot verify that {what}, because {cause}",
             Severity.UNKNOWN,
             remedy="give it as a plain value, not as an output of another resource",
+            cause=cause,
         )
 
-    def _finding(self, breach: Breach, label: str) -> Finding:
-        return Finding(
+    def _finding(self, finding: Finding, label: str) -> Finding:
+        """Return what the rule's function found with what only the rule knows."""
+        return replace(
+            finding,
             rule=self.id,
-            severity=breach.severity,
-            object=breach.target or label,
-            path=breach.path,
-            message=breach.message,
-            remedy=breach.remedy or self.remedy,
+            subject=finding.subject or label,
+            remedy=finding.remedy or self.remedy,
+            source=Source.RULE,
             house=self.house,
         )
 

@@ -12,12 +12,12 @@ from typing import Any, Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from models.core.findings import Finding
 from models.core.names import LONGHORN_RELEASE
-from models.core.problems import Problem, from_validation
+from models.core.problems import from_validation
 from models.settings.exceptions import RecordedException, expired
 from models.settings.options import Observability, Operators
 from policies.core.context import NODE_NAMESPACE, Context
-from policies.core.finding import Finding
 
 SETTINGS_KEY: Final = "triplane:platform"
 _EXCEPTIONS: Final = TypeAdapter(tuple[RecordedException, ...])
@@ -34,7 +34,7 @@ class Agreements:
     pools: Mapping[str, str] = field(default_factory=dict[str, str])
     environment: str = ""
     regions: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Finding, ...] = ()
 
 
 def of_settings(text: str | None, today: datetime.date) -> Agreements:
@@ -49,7 +49,7 @@ def of_settings(text: str | None, today: datetime.date) -> Agreements:
     except ValueError:
         raw = None
     if not isinstance(raw, dict):
-        problem = Problem(path=SETTINGS_KEY, message="cannot be read, so exceptions are unknown")
+        problem = Finding(path=SETTINGS_KEY, message="cannot be read, so exceptions are unknown")
         return Agreements(problems=(problem,))
     settings = cast("dict[str, Any]", raw)
     exceptions, problems = _exceptions(settings.get("exceptions") or [], "exceptions", today)
@@ -124,7 +124,7 @@ def judged(
     standing: list[Finding] = []
     excused: list[tuple[Finding, RecordedException]] = []
     for finding in findings:
-        exception = valid.get((finding.rule, finding.object))
+        exception = valid.get((finding.rule, finding.subject))
         if exception is None:
             standing.append(finding)
         else:
@@ -134,13 +134,13 @@ def judged(
 
 def _exceptions(
     raw: object, path: str, today: datetime.date
-) -> tuple[tuple[RecordedException, ...], tuple[Problem, ...]]:
+) -> tuple[tuple[RecordedException, ...], tuple[Finding, ...]]:
     try:
         found = _EXCEPTIONS.validate_json(json.dumps(raw))
     except (ValidationError, TypeError) as error:
         if isinstance(error, ValidationError):
             return (), from_validation(error, path)
-        return (), (Problem(path=path, message="cannot be read"),)
+        return (), (Finding(path=path, message="cannot be read"),)
     return found, tuple(expired(found, today, path))
 
 

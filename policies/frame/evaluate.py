@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from models.core.findings import Finding
 from policies.core.context import Context
-from policies.core.finding import Finding
 from policies.core.nodes import Node
 from policies.core.unknowns import plain
 from policies.frame.registry import Scope, registered

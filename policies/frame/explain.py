@@ -1,7 +1,7 @@
 """What a rule's id stands for: for `triplane explain`, and for the tables of docs/policies.md.
 
 The words are the rule's own (its description, the first paragraph of its function's docstring, its
-mend), so a page that is made of them cannot say something else.
+remedy), so a page that is made of them cannot say something else.
 
     python -m policies.frame.explain        renew the tables of docs/policies.md (`make docs`)
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from policies.changes.preview import RULE as CHANGES_RULE
+from models.core.rule_ids import GateRule
 from policies.core.rule import Weight
 from policies.frame.registry import RULES, Registered, Scope
 
@@ -48,7 +48,7 @@ class Explanation:
 
 
 _CHANGES: Final = Explanation(
-    id=CHANGES_RULE,
+    id=GateRule.DATA_SURVIVES,
     subject="the steps of a preview (`triplane changes`)",
     holds="No change replaces, deletes or shrinks something that holds data without an approval.",
     why="PULK-02, MINIO-01: rules see what a resource will be, never what it was.",

@@ -7,7 +7,7 @@ ours asks beyond that is a warning, unless the profile `triplane` is asked for.
 from dataclasses import replace
 from enum import StrEnum
 
-from policies.core.finding import Finding, Severity
+from models.core.findings import Finding, Severity
 
 
 class Profile(StrEnum):

@@ -13,9 +13,9 @@ from enum import StrEnum
 from types import ModuleType
 from typing import Any, Final, cast
 
+from models.core.findings import Finding
 from policies import rules
 from policies.core.context import Context
-from policies.core.finding import Finding
 from policies.core.memo import Memo
 from policies.core.nodes import UnknownFieldError, UnreadableFieldError
 from policies.core.rule import Rule

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from pulumi_policy import ReportViolation
 
-from policies.core.finding import Finding, Severity
+from models.core.findings import Finding, Severity
 from policies.frame import agreements
 from policies.frame.agreements import Agreements
 from policies.views.aws.resource import AwsResource
@@ -102,4 +102,4 @@ class Session:
         for finding, exception in excused:
             until = exception.expires.isoformat()
             why = f"excused until {until} by {exception.owner}: {exception.reason}"
-            self.note(key, f"{finding.rule}: {finding.object}: {finding.message}; {why}")
+            self.note(key, f"{finding.rule}: {finding.subject}: {finding.message}; {why}")

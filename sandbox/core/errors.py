@@ -2,4 +2,4 @@
 
 
 class SandboxError(RuntimeError):
-    """The sandbox cannot do what was asked; the message says what, where and the mend."""
+    """The sandbox cannot do what was asked; the message says what, where and the remedy."""

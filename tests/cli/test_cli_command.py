@@ -57,7 +57,7 @@ def test_a_fault_of_ours_exits_with_three_in_one_line(monkeypatch: pytest.Monkey
 def test_people_get_a_table_with_terms_reasons_and_remedies() -> None:
     ran = triplane("budget", "qwen3-8b", "--gpu", "l4")
     assert ran.code == 1
-    for words in ("cannot-serve", "weights", "KV cache tokens", "mend: set max_model_len"):
+    for words in ("cannot-serve", "weights", "KV cache tokens", "remedy: set max_model_len"):
         assert words in ran.out
 
 

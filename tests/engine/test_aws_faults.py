@@ -42,7 +42,7 @@ def inject(stack: AwsLab, *asked: faults.Fault) -> None:
     faults.write(stack.stand_in.home.faults, *asked)
 
 
-def mend(stack: AwsLab) -> None:
+def remedy(stack: AwsLab) -> None:
     """Do what the refusal of a failed node group says."""
     drills.delete_node_group(stack.stand_in.home, "lab", str(stack.asked["group"]))
     stack.run("refresh", "--yes", "--skip-preview")
@@ -121,7 +121,7 @@ def test_a_node_group_that_cannot_be_created(whole: AwsLab) -> None:
     inject(whole)
     again = whole.up(code=1)
     assert "delete the group in AWS" in again
-    mend(whole)
+    remedy(whole)
     assert len(whole.nodes()) == 2
     whole.unchanged()
 
@@ -133,7 +133,7 @@ def test_there_are_no_machines_of_a_type(whole: AwsLab) -> None:
     assert "InsufficientInstanceCapacity" in text
     assert "us-east-1a, us-east-1b" in text
     inject(whole)
-    mend(whole)
+    remedy(whole)
     whole.unchanged()
 
 

@@ -62,4 +62,4 @@ def test_no_check_fails_without_a_recorded_reason(
     assert report["summary"]["parsing_errors"] == 0
     failed = {check["check_id"] for check in report["results"]["failed_checks"]}
     reasons = cast("dict[str, str]", yaml.safe_load(REASONS.read_text()))
-    assert failed == set(reasons), "mend the manifests, or record the reason"
+    assert failed == set(reasons), "correct the manifests, or record the reason"

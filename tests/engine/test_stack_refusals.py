@@ -68,7 +68,7 @@ def _wrong_everywhere(settings: dict[str, Any]) -> None:
 def test_a_plan_that_cannot_work_is_refused_before_anything_is_registered(
     make_stack: Callable[..., SandboxStack],
 ) -> None:
-    """Every problem at once, each with its mend; no traceback; nothing is registered."""
+    """Every problem at once, each with its remedy; no traceback; nothing is registered."""
     with make_stack(_wrong_everywhere).rendering() as (workspace, files):
         text = pulumi(workspace, *UP, code=1)
         types = {each["type"] for each in state(workspace).get("resources", [])}

@@ -235,7 +235,6 @@ ROOMS: Final[dict[str, set[str]]] = {
     },
     "policies/core": set(),
     "policies/frame": {
-        "policies/changes",
         "policies/core",
         "policies/rules",
         "policies/views",

@@ -58,7 +58,7 @@ SEED_DEADLINE_SEC: Final = 6 * 3600
 COLLECT_DEADLINE_SEC: Final = 1800
 
 _CONFIGURATION_ERROR: Final = 2
-"""The program's exit code for input that no retry mends (docs/seeding.md)."""
+"""The program's exit code for input that no retry fixes (docs/seeding.md)."""
 
 
 def claim_name(region: PlannedRegion) -> str:

@@ -12,7 +12,8 @@ from typing import Final, TypeGuard, cast
 from pydantic import JsonValue
 
 from models.architecture.config.defaults import DEFAULTS, NEUTRAL, WEIGHTS_ONLY
-from models.core.problems import Problem, shown
+from models.core.findings import Finding
+from models.core.problems import shown
 
 _STRUCTURAL: Final = re.compile(
     r"(lora_rank|num_heads|_heads|head_dim|_experts|state_size|intermediate_size|hidden_size|"
@@ -34,7 +35,7 @@ class Fields:
         self.config = config
         self.model_type = model_type
         self.path = path
-        self.problems: list[Problem] = []
+        self.problems: list[Finding] = []
         self.read: set[str] = set()
         self.notes: list[str] = []
         self.incomplete: list[str] = []
@@ -152,23 +153,23 @@ class Fields:
         """Report a field that is needed and absent."""
         self._wrong((name,), None, "a value")
 
-    def not_understood(self) -> Iterable[Problem]:
+    def not_understood(self) -> Iterable[Finding]:
         """Name the fields that would change sizes and that nothing read."""
         for name, value in self.config.items():
             if not value or name in self.read or name in NEUTRAL or not _STRUCTURAL.search(name):
                 continue
             if isinstance(value, int | float | list):
-                yield Problem(
+                yield Finding(
                     path=self.path + name,
                     message=f"the field is not understood for model_type {self.model_type}",
                     value=shown(value),
-                    mend="check the configuration, or teach models/architecture this field",
+                    remedy="check the configuration, or teach models/architecture this field",
                 )
 
     def _wrong(self, names: tuple[str, ...], value: object, allowed: str) -> None:
         name = " or ".join(names)
         message = "the field is missing" if value is None else "the value cannot be used"
-        problem = Problem(
+        problem = Finding(
             path=self.path + name,
             message=f"{message} for model_type {self.model_type}",
             value=None if value is None else shown(value),

@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from models.core.base import GIB
+from models.core.findings import Finding
+from models.core.rule_ids import MemoryRule
 from models.engine.arguments import ARGUMENTS, EngineArguments
 from models.facts.accelerators import capability
 from models.facts.golden import Golden
 from models.memory.inputs.request import BudgetRequest, Resolved, resolve
 from models.memory.terms.kvcache import CachePlan
 from models.memory.terms.pages import base_block
-from models.memory.verdict.refusals import Refusal
+from models.memory.verdict.refusals import refusal
 
 _SAME_DTYPE: Final = {"fp8": "fp8_e4m3"}
 
@@ -114,7 +116,7 @@ def with_layout(plan: CachePlan, golden: Golden) -> CachePlan:
     return replace(plan, block_bytes=pool, need_blocks=blocks)
 
 
-def engine_refusals(request: BudgetRequest, resolved: Resolved) -> tuple[Refusal, ...]:
+def engine_refusals(request: BudgetRequest, resolved: Resolved) -> tuple[Finding, ...]:
     """Return the engine's own refusal of exactly this question, where there is one."""
     if request.goldens is None or not _is_asked(request):
         return ()
@@ -122,5 +124,5 @@ def engine_refusals(request: BudgetRequest, resolved: Resolved) -> tuple[Refusal
         same = golden.asked("max_model_len") == resolved.max_model_len
         if golden.refused and same and _fits(golden, request, resolved):
             reason = f"the engine itself refuses it: {golden.refused}"
-            return (Refusal(rule="engine", reason=reason, mend="change what it names"),)
+            return (refusal(MemoryRule.ENGINE, reason, "change what it names"),)
     return ()

@@ -3,52 +3,48 @@
 from collections.abc import Iterator
 
 from models.core.base import GIB
+from models.core.findings import Finding
+from models.core.rule_ids import MemoryRule
 from models.memory.terms.constants import CONTEXT_RESERVE_GIB
 from models.memory.verdict.measure import Measure
-from models.memory.verdict.refusals import Refusal
+from models.memory.verdict.refusals import refusal
 
 
-def byte_refusals(taken: Measure) -> Iterator[Refusal]:
+def byte_refusals(taken: Measure) -> Iterator[Finding]:
     """Yield what stands against a start because of bytes."""
     kv, plan = taken.kv_bytes, taken.plan
     if kv is None:
         return
     if taken.blocks <= 0:
-        yield Refusal(
-            rule="no-memory",
-            reason=(
-                f"no memory is left for the KV cache: {taken.requested_gib:.2f} GiB asked for, "
-                f"{taken.requested_gib - kv / GIB:.2f} GiB taken before it"
-            ),
-            mend="see the remedies",
+        yield refusal(
+            MemoryRule.NO_MEMORY,
+            f"no memory is left for the KV cache: {taken.requested_gib:.2f} GiB asked for, "
+            f"{taken.requested_gib - kv / GIB:.2f} GiB taken before it",
+            "see the remedies",
         )
         return
     yield from _states(taken)
     yield from _graphs_outside(taken)
     usable = plan.usable(kv)
     if plan.need_bytes > usable:
-        yield Refusal(
-            rule="one-request",
-            reason=(
-                f"one request of {taken.resolved.max_model_len} tokens needs "
-                f"{plan.need_bytes / GIB:.2f} GiB of KV cache, {max(0, usable) / GIB:.2f} GiB are "
-                "there"
-            ),
-            mend="see the remedies",
+        yield refusal(
+            MemoryRule.ONE_REQUEST,
+            f"one request of {taken.resolved.max_model_len} tokens needs "
+            f"{plan.need_bytes / GIB:.2f} GiB of KV cache, {max(0, usable) / GIB:.2f} GiB are "
+            "there",
+            "see the remedies",
         )
 
 
-def _states(taken: Measure) -> Iterator[Refusal]:
+def _states(taken: Measure) -> Iterator[Finding]:
     """Each running sequence takes a block of each recurrent group; graph capture checks it."""
     sequences = taken.resolved.max_num_seqs
     if taken.resolved.enforce_eager or not taken.plan.has_states or taken.blocks >= sequences:
         return
-    yield Refusal(
-        rule="mamba-blocks",
-        reason=(
-            f"max_num_seqs ({sequences}) exceeds the blocks for recurrent states ({taken.blocks})"
-        ),
-        mend=f"set max_num_seqs to {taken.blocks} or less",
+    yield refusal(
+        MemoryRule.MAMBA_BLOCKS,
+        f"max_num_seqs ({sequences}) exceeds the blocks for recurrent states ({taken.blocks})",
+        f"set max_num_seqs to {taken.blocks} or less",
         settings={"max_num_seqs": max(1, taken.blocks)},
     )
 
@@ -57,7 +53,7 @@ _GRAPH_SLACK_GIB = 0.3
 """GiB beside the budget that capturing needs where its estimate, too low, is inside."""
 
 
-def _graphs_outside(taken: Measure) -> Iterator[Refusal]:
+def _graphs_outside(taken: Measure) -> Iterator[Finding]:
     """CUDA graphs need room beside the budget: all of it, or what their estimate falls short by.
 
     Where they are not deducted, memory of the activation peak is free again by then.
@@ -74,9 +70,9 @@ def _graphs_outside(taken: Measure) -> Iterator[Refusal]:
         spare += taken.activation_gib
     if wanted <= spare:
         return
-    yield Refusal(
-        rule="cuda-graphs",
-        reason=f"{what}, {max(0.0, spare):.2f} GiB are left there",
-        mend="lower gpu_memory_utilization, or set enforce_eager",
+    yield refusal(
+        MemoryRule.CUDA_GRAPHS,
+        f"{what}, {max(0.0, spare):.2f} GiB are left there",
+        "lower gpu_memory_utilization, or set enforce_eager",
         settings={"enforce_eager": True},
     )

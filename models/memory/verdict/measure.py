@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from models.architecture import TOWERS, Part, with_quantization
 from models.core.base import GIB
+from models.core.findings import Finding
 from models.core.problems import ProblemsError
 from models.memory.inputs.request import BudgetRequest, Resolved, resolve
 from models.memory.terms.constants import FITTED, Fitted
@@ -12,7 +13,7 @@ from models.memory.terms.kvcache import CachePlan, cache_plan, stage_block_bytes
 from models.memory.terms.peaks import activation_gib, cuda_graph_gib, non_torch_gib, slack_gib
 from models.memory.terms.weights import Rank, weight_bytes
 from models.memory.verdict.goldens import GoldenMatch, engine_refusals, golden_of, with_layout
-from models.memory.verdict.refusals import Refusal, refusals
+from models.memory.verdict.refusals import refusals
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,7 +33,7 @@ class Measure:
     graphs_gib: float
     kv_bytes: int | None
     kv_low_bytes: int | None
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[Finding, ...]
     golden: GoldenMatch | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""Why an engine refuses to start that is not about bytes, each with its mend.
+"""Why an engine refuses to start that is not about bytes, each with its remedy.
 
 Rules and their sources: attention heads and KV heads by tensor parallelism (VLLM-01, VLLM-02),
 quantization groups (VLLM-03), compute capability by dtype, KV cache dtype and method (VLLM-04, 05,
@@ -6,10 +6,8 @@ quantization groups (VLLM-03), compute capability by dtype, KV cache dtype and m
 (VLLM-07). The letters are cases of docs/traps.md.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
-
-from pydantic import Field
 
 from models.architecture import (
     Architecture,
@@ -21,61 +19,73 @@ from models.architecture import (
     Weight,
     scheme_of,
 )
-from models.core.base import Model
+from models.core.findings import Finding, Setting, Source
+from models.core.rule_ids import MemoryRule
 from models.facts.accelerators import capability
 from models.memory.inputs.request import BudgetRequest, Resolved
 from models.memory.terms.constants import CONTEXT_RESERVE_GIB
 from models.memory.terms.dtypes import known_cache_dtype
 from models.memory.terms.kernels import REFINED_SINCE, refined_block
 
-Setting = int | float | str | bool
+
+def refusal(
+    rule: MemoryRule,
+    message: str,
+    remedy: str,
+    *,
+    settings: Mapping[str, Setting] | None = None,
+    argument: str = "",
+    value: str | None = None,
+) -> Finding:
+    """Return why an engine refuses to start; `argument` is the engine's argument that it is about.
+
+    `settings` are the remedy as names and values of arguments.
+    """
+    return Finding(
+        argument,
+        message,
+        remedy=remedy,
+        rule=rule,
+        value=value,
+        source=Source.ENGINE if rule is MemoryRule.ENGINE else Source.MEMORY,
+        settings=settings or {},
+    )
 
 
-class Refusal(Model):
-    """One reason with what mends it: `mend` in words, `settings` as names and values."""
-
-    rule: str
-    reason: str
-    mend: str
-    settings: dict[str, Setting] = Field(default_factory=dict)
-
-
-def refusals(request: BudgetRequest, resolved: Resolved) -> tuple[Refusal, ...]:
+def refusals(request: BudgetRequest, resolved: Resolved) -> tuple[Finding, ...]:
     """Return every refusal that does not depend on bytes."""
     checks = (_gpus, _heads, _kv_heads, _groups, _positions, _capabilities, _utilization, _caching)
-    return tuple(refusal for check in checks for refusal in check(request, resolved))
+    return tuple(each for check in checks for each in check(request, resolved))
 
 
 def _divisors(number: int, at_most: int) -> list[int]:
     return [each for each in range(1, min(number, at_most) + 1) if number % each == 0]
 
 
-def _gpus(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+def _gpus(request: BudgetRequest, resolved: Resolved) -> Iterator[Finding]:
     asked = request.arguments
     wanted = asked.gpus
     if request.n_gpus is None or wanted == request.n_gpus:
         return
-    yield Refusal(
-        rule="gpus",
-        reason=(
-            f"tensor {asked.tensor_parallel_size} x pipeline {asked.pipeline_parallel_size} x "
-            f"data {asked.data_parallel_size} needs {wanted} GPUs, the replica gets "
-            f"{request.n_gpus}"
-        ),
-        mend=f"give the replica {wanted} GPUs, or set tensor x pipeline to {request.n_gpus}",
+    yield refusal(
+        MemoryRule.GPUS,
+        f"tensor {asked.tensor_parallel_size} x pipeline {asked.pipeline_parallel_size} x "
+        f"data {asked.data_parallel_size} needs {wanted} GPUs, the replica gets "
+        f"{request.n_gpus}",
+        f"give the replica {wanted} GPUs, or set tensor x pipeline to {request.n_gpus}",
     )
 
 
-def _heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+def _heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Finding]:
     found, tensor = request.architecture, request.arguments.tensor_parallel_size
     heads = found.heads or _state_heads(found)
     if not heads or heads % tensor == 0:
         return
     legal = ", ".join(map(str, _divisors(heads, 64)))
-    yield Refusal(
-        rule="heads",
-        reason=f"{heads} attention heads cannot be divided by tensor parallel size {tensor}",
-        mend=f"set the tensor parallel size to one of {legal}, or use pipeline parallelism",
+    yield refusal(
+        MemoryRule.HEADS,
+        f"{heads} attention heads cannot be divided by tensor parallel size {tensor}",
+        f"set the tensor parallel size to one of {legal}, or use pipeline parallelism",
         settings={"tensor_parallel_size": _divisors(heads, tensor)[-1]},
     )
 
@@ -84,7 +94,7 @@ def _state_heads(found: Architecture) -> int:
     return next((c.state.heads for c in found.caches if c.state is not None), 0)
 
 
-def _kv_heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+def _kv_heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Finding]:
     tensor = request.arguments.tensor_parallel_size
     for cache in request.architecture.caches:
         if cache.kind.is_state or cache.kind in (CacheKind.MLA, CacheKind.MLA_SLIDING):
@@ -92,18 +102,15 @@ def _kv_heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
         heads = cache.kv_heads
         if heads % tensor and tensor % heads:
             legal = [n for n in range(1, 65) if heads % n == 0 or n % heads == 0]
-            yield Refusal(
-                rule="kv-heads",
-                reason=(
-                    f"{heads} KV heads neither divide nor are divided by tensor parallel size "
-                    f"{tensor}"
-                ),
-                mend="set the tensor parallel size to one of " + ", ".join(map(str, legal[:12])),
+            yield refusal(
+                MemoryRule.KV_HEADS,
+                f"{heads} KV heads neither divide nor are divided by tensor parallel size {tensor}",
+                "set the tensor parallel size to one of " + ", ".join(map(str, legal[:12])),
             )
             return
 
 
-def _groups(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+def _groups(request: BudgetRequest, resolved: Resolved) -> Iterator[Finding]:
     """Refuse row-split weights whose quantization groups a rank would have to cut."""
     found, tensor = request.architecture, request.arguments.tensor_parallel_size
     if found.quantization is None or tensor == 1:
@@ -119,13 +126,11 @@ def _groups(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
         if group and weight.columns % (group * tensor):
             fitting = [n for n in (1, 2, 4, 8, 16) if weight.columns % (group * n) == 0]
             largest = fitting[-1] if fitting else 1
-            yield Refusal(
-                rule="quantization-groups",
-                reason=(
-                    f"{weight.modules[0].format('*')} has {weight.columns} inputs: groups of "
-                    f"{group} cannot be split over {tensor} ranks"
-                ),
-                mend=f"set the tensor parallel size to {largest}, or use a padded checkpoint",
+            yield refusal(
+                MemoryRule.QUANTIZATION_GROUPS,
+                f"{weight.modules[0].format('*')} has {weight.columns} inputs: groups of "
+                f"{group} cannot be split over {tensor} ranks",
+                f"set the tensor parallel size to {largest}, or use a padded checkpoint",
                 settings={"tensor_parallel_size": largest},
             )
             return
@@ -162,15 +167,15 @@ def _group_of(found: Architecture, weight: Weight) -> int:
     return 0
 
 
-def _positions(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+def _positions(request: BudgetRequest, resolved: Resolved) -> Iterator[Finding]:
     limit = request.architecture.max_positions
     asked = request.arguments.max_model_len
     if limit is None or asked is None or asked <= limit:
         return
-    yield Refusal(
-        rule="positions",
-        reason=f"max_model_len {asked} is more than the model's {limit} positions",
-        mend=f"set max_model_len to {limit} or less",
+    yield refusal(
+        MemoryRule.POSITIONS,
+        f"max_model_len {asked} is more than the model's {limit} positions",
+        f"set max_model_len to {limit} or less",
         settings={"max_model_len": limit},
     )
 
@@ -195,62 +200,66 @@ def _method(found: Quantization) -> str:
     return _MODELOPT.get(found.scheme.kind, found.method)
 
 
-def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Finding]:
     have, least = request.card.capability, request.minimum
     if not known_cache_dtype(resolved.kv_cache_dtype):
-        yield Refusal(
-            rule="kv-cache-dtype",
-            reason=f"the KV cache dtype {resolved.kv_cache_dtype!r} is not known",
-            mend="set kv_cache_dtype to auto",
+        yield refusal(
+            MemoryRule.KV_CACHE_DTYPE,
+            f"the KV cache dtype {resolved.kv_cache_dtype!r} is not known",
+            "set kv_cache_dtype to auto",
             settings={"kv_cache_dtype": "auto"},
         )
     found = request.architecture
     if resolved.dtype == "float16" and found.model_type in _NO_FLOAT16:
-        yield Refusal(
-            rule="capability",
-            reason=f"models of type {found.model_type} are numerically unstable in float16, and "
+        yield refusal(
+            MemoryRule.CAPABILITY,
+            f"models of type {found.model_type} are numerically unstable in float16, and "
             "the engine refuses it for them",
-            mend="run it in bfloat16, on a card of compute capability 8.0 or newer",
+            "run it in bfloat16, on a card of compute capability 8.0 or newer",
             settings={"dtype": "bfloat16"},
         )
     if least is None:
         return
     method = None if found.quantization is None else _method(found.quantization)
     engine_name = request.quantization_names.get(method or "", method)
-    wanted: tuple[tuple[str, str | None, str, dict[str, Setting]], ...] = (
-        ("this engine release", least.engine, "use an older release or a newer card", {}),
+    values = {"dtype": resolved.dtype, "kv_cache_dtype": resolved.kv_cache_dtype}
+    wanted: tuple[tuple[str, str, str | None, str, dict[str, Setting]], ...] = (
+        ("", "this engine release", least.engine, "use an older release or a newer card", {}),
         (
+            "dtype",
             f"dtype {resolved.dtype}",
             least.dtype.get(resolved.dtype),
             "set dtype to half (float16)",
             {"dtype": "half"},
         ),
         (
+            "kv_cache_dtype",
             f"kv_cache_dtype {resolved.kv_cache_dtype}",
             least.kv_cache_dtype.get(resolved.kv_cache_dtype),
             "set kv_cache_dtype to auto",
             {"kv_cache_dtype": "auto"},
         ),
         (
+            "quantization",
             f"quantization {method}",
             least.quantization.get(engine_name or ""),
             "use a checkpoint in a format that the card supports",
             {},
         ),
     )
-    for what, needed, mend, settings in wanted:
+    for argument, what, needed, remedy, settings in wanted:
         if needed is not None and have < capability(needed):
-            yield Refusal(
-                rule="capability",
-                reason=(
-                    f"{what} needs compute capability {needed}, the card has {have[0]}.{have[1]}"
-                ),
-                mend=mend,
+            yield refusal(
+                MemoryRule.CAPABILITY,
+                f"{what} needs compute capability {needed}, the card has {have[0]}.{have[1]}",
+                remedy,
                 settings=settings,
+                argument=argument,
+                value=values.get(argument),
             )
 
 
-def _utilization(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+def _utilization(request: BudgetRequest, resolved: Resolved) -> Iterator[Finding]:
     card = request.card
     if request.arguments.kv_cache_memory_bytes is not None:
         return
@@ -259,32 +268,30 @@ def _utilization(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal
     if wanted <= free:
         return
     most = max(0.01, int(100 * free / card.memory_gib) / 100)
-    yield Refusal(
-        rule="utilization",
-        reason=(
-            f"gpu_memory_utilization {resolved.gpu_memory_utilization:g} asks for "
-            f"{wanted:.2f} GiB; of {card.memory_gib:.2f} GiB about {max(0.0, free):.2f} are free "
-            "at start"
-        ),
-        mend=f"set gpu_memory_utilization to {most:g} or less",
+    yield refusal(
+        MemoryRule.UTILIZATION,
+        f"gpu_memory_utilization {resolved.gpu_memory_utilization:g} asks for "
+        f"{wanted:.2f} GiB; of {card.memory_gib:.2f} GiB about {max(0.0, free):.2f} are free "
+        "at start",
+        f"set gpu_memory_utilization to {most:g} or less",
         settings={"gpu_memory_utilization": most},
     )
 
 
-def _caching(request: BudgetRequest, resolved: Resolved) -> Iterator[Refusal]:
+def _caching(request: BudgetRequest, resolved: Resolved) -> Iterator[Finding]:
     states_only = all(cache.kind.is_state for cache in request.architecture.caches)
     if not states_only:
         return
     if request.arguments.enable_prefix_caching:
-        yield Refusal(
-            rule="prefix-caching",
-            reason="a model of recurrent layers only has no prefix cache",
-            mend="leave out --enable-prefix-caching",
+        yield refusal(
+            MemoryRule.PREFIX_CACHING,
+            "a model of recurrent layers only has no prefix cache",
+            "leave out --enable-prefix-caching",
             settings={"enable_prefix_caching": False},
         )
     if request.arguments.block_size is not None:
-        yield Refusal(
-            rule="block-size",
-            reason="a model of recurrent layers only has no KV blocks to size",
-            mend="leave out --block-size",
+        yield refusal(
+            MemoryRule.BLOCK_SIZE,
+            "a model of recurrent layers only has no KV blocks to size",
+            "leave out --block-size",
         )

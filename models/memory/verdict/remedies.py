@@ -3,28 +3,38 @@
 from collections.abc import Iterator, Sequence
 
 from models.core.base import GIB
+from models.core.findings import Finding, Setting
+from models.core.rule_ids import BYTE_RULES, MemoryRule
 from models.engine.arguments import MOST_UTILIZATION, EngineArguments
 from models.memory.inputs.request import BudgetRequest
 from models.memory.terms.constants import CONTEXT_RESERVE_GIB, Fitted
 from models.memory.verdict.limits import byte_refusals
 from models.memory.verdict.measure import Measure, Memo, measure
-from models.memory.verdict.refusals import Refusal
 from models.memory.verdict.result import Remedy
 
 _AT_MOST = 5
 _LENGTH_STEP = 256
+_STATED = frozenset(
+    {
+        MemoryRule.GPUS,
+        MemoryRule.KV_HEADS,
+        MemoryRule.CAPABILITY,
+        MemoryRule.BLOCK_SIZE,
+    }
+)
+"""Refusals whose remedy in words is one even without settings."""
 
 
 def remedies(
-    taken: Measure, hard: Sequence[Refusal], fitted: Fitted, memo: Memo
+    taken: Measure, hard: Sequence[Finding], fitted: Fitted, memo: Memo
 ) -> tuple[Remedy, ...]:
-    """Return changes that make it fit, cheapest first; a refusal's own mend comes before them."""
+    """Return changes that make it fit, cheapest first; a refusal's own remedy comes before them."""
     stated = [
-        Remedy(text=refusal.mend, settings=refusal.settings)
+        Remedy(text=refusal.remedy, settings=dict(refusal.settings))
         for refusal in hard
-        if refusal.settings or refusal.rule in ("gpus", "kv-heads", "capability", "block-size")
+        if refusal.settings or refusal.rule in _STATED
     ]
-    if any(refusal.rule not in _BYTES for refusal in hard):
+    if any(refusal.rule not in BYTE_RULES for refusal in hard):
         return tuple(stated[:_AT_MOST])
     found = [*stated]
     for remedy, changed in _candidates(taken):
@@ -39,9 +49,6 @@ def remedies(
             Remedy(text="use a card with more memory, a smaller model, or a quantized checkpoint")
         )
     return tuple(found)
-
-
-_BYTES = frozenset({"no-memory", "mamba-blocks", "cuda-graphs", "one-request"})
 
 
 def _fits(request: BudgetRequest, fitted: Fitted, memo: Memo) -> bool:
@@ -105,7 +112,7 @@ def _more_gpus(request: BudgetRequest) -> Iterator[tuple[Remedy, BudgetRequest]]
 
 
 def _change(
-    request: BudgetRequest, text: str, settings: dict[str, int | float | str | bool]
+    request: BudgetRequest, text: str, settings: dict[str, Setting]
 ) -> tuple[Remedy, BudgetRequest]:
     arguments: EngineArguments = request.arguments.model_copy(update=dict(settings))
     changed = request.model_copy(update={"arguments": arguments})

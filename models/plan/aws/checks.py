@@ -3,14 +3,15 @@
 import math
 
 from models.aws.network import node_room
-from models.core.problems import Problem, shown
+from models.core.findings import Finding
+from models.core.problems import shown
 from models.plan.aws.node_groups import pool_zones
 from models.settings.eks import EksCluster
 from models.settings.gateway import Gateway
 from models.settings.regions import CapacityType, NodePool, Region
 
 
-def region_problems(region: Region, gateway: Gateway, path: str) -> list[Problem]:
+def region_problems(region: Region, gateway: Gateway, path: str) -> list[Finding]:
     """Return what stands against an EKS region; none for a cluster that exists.
 
     `path` is the region's place in the settings.
@@ -25,17 +26,17 @@ def region_problems(region: Region, gateway: Gateway, path: str) -> list[Problem
     ]
 
 
-def _system_pool(region: Region, path: str) -> list[Problem]:
+def _system_pool(region: Region, path: str) -> list[Finding]:
     """Name service, volumes' driver and operators run somewhere before anything grows a pool."""
     if any(_carries_system(pool) for pool in region.pools):
         return []
     return [
-        Problem(
+        Finding(
             path=f"{path}.pools",
             message=f"region {region.name!r} has no pool that always runs what the cluster itself "
             "needs (CoreDNS, the volumes' driver, the operators)",
             allowed="a pool without accelerator and taints, not spot, min 1 or more",
-            mend="give cpu-pool min 1 (2 survive the loss of a machine)",
+            remedy="give cpu-pool min 1 (2 survive the loss of a machine)",
         )
     ]
 
@@ -49,20 +50,20 @@ def _carries_system(pool: NodePool) -> bool:
     )
 
 
-def _addresses(cluster: EksCluster, region: Region, path: str) -> list[Problem]:
+def _addresses(cluster: EksCluster, region: Region, path: str) -> list[Finding]:
     """At their maximum a zone's groups hold a share of each pool, rounded up."""
     room = node_room(cluster)
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for zone in sorted(cluster.zones):
         nodes = sum(_share(cluster, pool, zone) for pool in region.pools)
         if nodes > room:
             problems.append(
-                Problem(
+                Finding(
                     path=f"{path}.cluster.cidr",
                     message=f"zone {zone} has not enough addresses for the pools' maximum",
                     value=f"{nodes} nodes, in {cluster.cidr}",
                     allowed=f"{room} nodes",
-                    mend="take a larger cidr (/16 at most; it can only be chosen once), lower a "
+                    remedy="take a larger cidr (/16 at most; it can only be chosen once), lower a "
                     "pool's max, or spread the pools over more zones",
                 )
             )
@@ -74,7 +75,7 @@ def _share(cluster: EksCluster, pool: NodePool, zone: str) -> int:
     return math.ceil(pool.max / len(zones)) if zone in zones else 0
 
 
-def _hostname(cluster: EksCluster, gateway: Gateway, path: str) -> list[Problem]:
+def _hostname(cluster: EksCluster, gateway: Gateway, path: str) -> list[Finding]:
     """A record needs a name in its zone; the zone's own name takes no CNAME (RFC 1034, 3.6.2)."""
     if cluster.domain is None:
         return []
@@ -82,11 +83,11 @@ def _hostname(cluster: EksCluster, gateway: Gateway, path: str) -> list[Problem]
     if name is not None and name.endswith(f".{cluster.domain}"):
         return []
     return [
-        Problem(
+        Finding(
             path=f"{path}.cluster.domain",
             message="gateway.hostname is not a name in this zone, so there is nothing to register",
             value=shown(name),
             allowed=f"a name that ends in .{cluster.domain}",
-            mend="set gateway.hostname, or leave domain and zone_id out",
+            remedy="set gateway.hostname, or leave domain and zone_id out",
         )
     ]

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from models.aws.ami import ami_type
-from models.core.notices import Notice
-from models.core.problems import Problem, shown
+from models.core.findings import Finding, Severity
+from models.core.problems import shown
 from models.facts.accelerators import Accelerator, InstanceType
 from models.plan.aws.node_groups import pool_zones
 from models.settings.eks import EksCluster
@@ -17,7 +17,7 @@ def pool_problems(
     path: str,
     machine: InstanceType | None,
     accelerator: Accelerator | None,
-) -> list[Problem]:
+) -> list[Finding]:
     """Return everything that stands against a pool, on EKS and on clusters that exist.
 
     `machine` is the catalog's entry of the pool's instance type, None where it has none.
@@ -27,10 +27,10 @@ def pool_problems(
     if not isinstance(cluster, EksCluster):
         return found + list(_foreign_problems(region, pool, path))
     if pool.instance_type is None:
-        problem = Problem(
+        problem = Finding(
             path=f"{path}.node",
             message=f"pool {pool.name!r} is in an EKS region and describes a machine of its own",
-            mend="give instance_type: the machines of this region are EC2's",
+            remedy="give instance_type: the machines of this region are EC2's",
         )
         return [*found, problem]
     found += _machine_problems(pool, path)
@@ -41,7 +41,7 @@ def pool_problems(
     return found
 
 
-def pool_notices(region: Region, pool: NodePool, path: str) -> list[Notice]:
+def pool_notices(region: Region, pool: NodePool, path: str) -> list[Finding]:
     """Return a notice where a pool is too small for all of its zones."""
     cluster = region.cluster
     if not isinstance(cluster, EksCluster):
@@ -53,26 +53,26 @@ def pool_notices(region: Region, pool: NodePool, path: str) -> list[Notice]:
         f"pool {pool.name!r} has max {pool.max} and {len(zones)} zones: its nodes are in "
         f"{', '.join(zones[: pool.max])}; set zones to choose others"
     )
-    return [Notice(path=f"{path}.max", message=message, level="info")]
+    return [Finding(path=f"{path}.max", message=message, severity=Severity.INFO)]
 
 
 def _card_problems(
     pool: NodePool, path: str, machine: InstanceType | None, accelerator: Accelerator | None
-) -> Iterator[Problem]:
+) -> Iterator[Finding]:
     if machine is None or accelerator is None or not machine.gpus:
         return
     carried = [each.name for each in accelerator.instance_types]
     if machine.name not in carried:
-        yield Problem(
+        yield Finding(
             path=f"{path}.instance_type",
             message=f"this machine does not carry the pool's accelerator {accelerator.name}",
             value=shown(pool.instance_type),
             allowed=", ".join(carried) or "none: no AWS machine carries it",
-            mend="correct accelerator or instance_type: memory is proved for the accelerator",
+            remedy="correct accelerator or instance_type: memory is proved for the accelerator",
         )
 
 
-def _foreign_problems(region: Region, pool: NodePool, path: str) -> Iterator[Problem]:
+def _foreign_problems(region: Region, pool: NodePool, path: str) -> Iterator[Finding]:
     """What only a pool that the stack makes can have; elsewhere it would be ignored."""
     given = {
         "zones": pool.zones is not None,
@@ -81,81 +81,81 @@ def _foreign_problems(region: Region, pool: NodePool, path: str) -> Iterator[Pro
     }
     for key, is_given in given.items():
         if is_given:
-            yield Problem(
+            yield Finding(
                 path=f"{path}.{key}",
                 message=f"the stack does not make the nodes of region {region.name!r}, so that "
                 "nothing acts on it",
                 value=shown(getattr(pool, key)),
-                mend="remove it, or let the stack make the cluster (kind eks)",
+                remedy="remove it, or let the stack make the cluster (kind eks)",
             )
 
 
-def _machine_problems(pool: NodePool, path: str) -> Iterator[Problem]:
+def _machine_problems(pool: NodePool, path: str) -> Iterator[Finding]:
     try:
         image = ami_type(pool.ami, pool.instance_type or "")
     except ValueError as error:
-        yield Problem(path=f"{path}.instance_type", message=str(error))
+        yield Finding(path=f"{path}.instance_type", message=str(error))
         return
     if pool.accelerator is not None and "_ARM_64" in image:
-        yield Problem(
+        yield Finding(
             path=f"{path}.instance_type",
             message="the processor of this GPU machine is ARM; the catalog's engine images are "
             "for x86_64",
             value=shown(pool.instance_type),
-            mend="take a GPU type with an x86_64 processor",
+            remedy="take a GPU type with an x86_64 processor",
         )
 
 
-def _zone_problems(cluster: EksCluster, pool: NodePool, path: str) -> Iterator[Problem]:
+def _zone_problems(cluster: EksCluster, pool: NodePool, path: str) -> Iterator[Finding]:
     foreign = sorted(set(pool.zones or ()) - set(cluster.zones))
     if foreign:
-        yield Problem(
+        yield Finding(
             path=f"{path}.zones",
             message=f"pool {pool.name!r} uses zones in which the cluster has no subnets",
             value=shown(foreign),
             allowed=", ".join(sorted(cluster.zones)),
-            mend="add the zone to the cluster's zones, or take it from the pool's",
+            remedy="add the zone to the cluster's zones, or take it from the pool's",
         )
     if pool.capacity_reservation is not None and len(pool_zones(cluster, pool)) != 1:
-        yield Problem(
+        yield Finding(
             path=f"{path}.zones",
             message=f"the reservation {pool.capacity_reservation} lies in one zone, and pool "
             f"{pool.name!r} uses {len(pool_zones(cluster, pool))}",
             allowed=", ".join(sorted(cluster.zones)),
-            mend="name the reservation's zone: zones with one entry",
+            remedy="name the reservation's zone: zones with one entry",
         )
 
 
-def _taint_problems(pool: NodePool, path: str) -> Iterator[Problem]:
+def _taint_problems(pool: NodePool, path: str) -> Iterator[Finding]:
     keys = [taint.key for taint in pool.all_taints]
     for key in sorted({key for key in keys if keys.count(key) > 1}):
-        yield Problem(
+        yield Finding(
             path=f"{path}.taints",
             message=f"pool {pool.name!r} has two taints with the key {key!r}; the autoscaler "
             "learns of one per key and would start nodes that take no pod",
             value=shown(key),
-            mend="give each taint its own key",
+            remedy="give each taint its own key",
         )
 
 
 def _efa_problems(
     cluster: EksCluster, pool: NodePool, path: str, machine: InstanceType
-) -> Iterator[Problem]:
+) -> Iterator[Finding]:
     if not pool.efa:
         return
     if not machine.efa:
-        yield Problem(
+        yield Finding(
             path=f"{path}.efa",
             message=f"{machine.name} has no EFA interfaces",
             value="true",
             allowed="types with efa in catalog/accelerators.yaml",
-            mend="take a type that has them, or leave efa out",
+            remedy="take a type that has them, or leave efa out",
         )
     if len(pool_zones(cluster, pool)) != 1:
-        yield Problem(
+        yield Finding(
             path=f"{path}.zones",
             message=f"pool {pool.name!r} has efa and {len(pool_zones(cluster, pool))} zones; EFA "
             "connects the machines of one zone",
             allowed=", ".join(sorted(cluster.zones)),
-            mend="name one zone, or leave efa out",
+            remedy="name one zone, or leave efa out",
         )

@@ -5,11 +5,10 @@ hold the same bounds again from the `Plan` component's values.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
-from models.core.findings import Findings
-from models.core.notices import Notice
-from models.core.problems import Problem, shown
+from models.core.findings import Finding, Findings, Severity, Source
+from models.core.problems import shown
+from models.core.rule_ids import ProofRule
 from models.engine.profiles import Environment
 from models.plan.costs import (
     Bill,
@@ -24,9 +23,6 @@ from models.plan.plan import PlannedModel, PlannedPool, PlannedRegion, Totals
 from models.plan.proofs import nodes_needed
 from models.settings.regions import CapacityType, EksCluster, Region
 from models.settings.settings import Settings
-
-COST_RULE: Final = "plan-cost"
-GPUS_RULE: Final = "plan-gpus"
 
 
 def region_bill(
@@ -46,17 +42,18 @@ def region_bill(
                 f"pool {pool.name!r} of {region.name} is bought {capacity.value} and counts "
                 "at the on-demand price, which is an upper bound"
             )
-            found.notices.append(Notice(path=f"{path}.pools[{index}]", message=text))
+            found.notices.append(Finding(f"{path}.pools[{index}]", text, Severity.INFO))
     if isinstance(region.cluster, EksCluster):
         services = _service_lines(region.cluster, prices)
         found.problems += [
-            Problem(
+            Finding(
                 path=f"{path}.cluster.aws_region",
-                rule=COST_RULE,
-                object=f"{region.name}/{line.what}",
+                rule=ProofRule.COST,
+                source=Source.PLAN,
+                subject=f"{region.name}/{line.what}",
                 message=f"the catalog has no price of {line.what} in this region",
                 value=shown(region.cluster.aws_region),
-                mend="add the price and its source to catalog/prices.yaml (catalog/generate), or "
+                remedy="add the price and its source to catalog/prices.yaml (catalog/generate), or "
                 "take a region that has one",
             )
             for line in services
@@ -100,7 +97,7 @@ def totals(regions: tuple[PlannedRegion, ...]) -> Totals:
 
 def budget_problems(
     settings: Settings, regions: tuple[PlannedRegion, ...], whole: Totals
-) -> list[Problem]:
+) -> list[Finding]:
     """Return every bound that the plan exceeds, and in prod every pool without a price."""
     budgets = settings.budgets
     found = list(_unpriced(settings.environment, regions))
@@ -120,7 +117,7 @@ def budget_problems(
     return found
 
 
-def _unpriced(environment: Environment, regions: tuple[PlannedRegion, ...]) -> Iterator[Problem]:
+def _unpriced(environment: Environment, regions: tuple[PlannedRegion, ...]) -> Iterator[Finding]:
     """Yield a problem for each pool of an existing cluster in prod that has no price.
 
     A pool of an EKS region without one is refused in every environment
@@ -131,43 +128,46 @@ def _unpriced(environment: Environment, regions: tuple[PlannedRegion, ...]) -> I
     for index, region in enumerate(regions):
         for place, pool in enumerate(region.pools):
             if region.eks is None and pool.usd_per_hour is None:
-                yield Problem(
+                yield Finding(
                     path=f"regions[{index}].pools[{place}]",
-                    rule=COST_RULE,
-                    object=f"{region.name}/{pool.name}",
+                    rule=ProofRule.COST,
+                    source=Source.PLAN,
+                    subject=f"{region.name}/{pool.name}",
                     message="the pool has no price, so the bill of prod is unknown",
-                    mend="describe the machine with node and usd_per_hour: what one such machine "
+                    remedy="describe the machine with node and usd_per_hour: what one such machine "
                     "costs its owner",
                 )
 
 
-def _bill_problems(path: str, subject: str, bill: float | None, limit: float) -> Iterator[Problem]:
+def _bill_problems(path: str, subject: str, bill: float | None, limit: float) -> Iterator[Finding]:
     if bill is not None and bill <= limit:
         return
-    yield Problem(
+    yield Finding(
         path=path,
-        rule=COST_RULE,
-        object=subject,
+        rule=ProofRule.COST,
+        source=Source.PLAN,
+        subject=subject,
         message="the bill at the maximum is unknown: a node has no price"
         if bill is None
         else "the bill at the maximum is above its bound",
         value=None if bill is None else f"{bill:.2f} USD per hour",
         allowed=f"{limit:.2f} USD per hour",
-        mend="give every pool a price (node.usd_per_hour or catalog/prices.yaml), lower a "
+        remedy="give every pool a price (node.usd_per_hour or catalog/prices.yaml), lower a "
         "pool's max, or raise the bound",
     )
 
 
-def _gpu_problems(region: PlannedRegion, limit: int | None) -> Iterator[Problem]:
+def _gpu_problems(region: PlannedRegion, limit: int | None) -> Iterator[Finding]:
     gpus = sum(model.replicas_max * model.gpus_per_replica for model in region.models)
     if limit is None or gpus <= limit:
         return
-    yield Problem(
+    yield Finding(
         path="budgets.gpus_per_region",
-        rule=GPUS_RULE,
-        object=region.name,
+        rule=ProofRule.GPUS,
+        source=Source.PLAN,
+        subject=region.name,
         message="engines take more GPUs at the maximum than the region may have",
         value=str(gpus),
         allowed=str(limit),
-        mend="lower replicas or autoscaling.max, or raise the bound",
+        remedy="lower replicas or autoscaling.max, or raise the bound",
     )

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from models.architecture import Architecture, architecture
-from models.core.findings import Findings
+from models.core.findings import Finding, Findings, Severity, Source
 from models.core.names import WORKLOAD_NAME_MAX
-from models.core.notices import Notice
-from models.core.problems import Problem, ProblemsError, shown
+from models.core.problems import ProblemsError, shown
+from models.core.rule_ids import ProofRule
 from models.engine.profiles import Environment
 from models.engine.serve import command_line, problems_of
 from models.facts.accelerators import Accelerator
@@ -64,12 +64,12 @@ def resolve_model(deployment: Deployment, catalog: Catalog, found: Findings) -> 
     model = catalog.models.get(deployment.settings.model)
     if model is None:
         found.problems.append(
-            Problem(
+            Finding(
                 path=f"{deployment.path}.model",
                 message="no such model in the catalog",
                 value=shown(deployment.settings.model),
                 allowed=", ".join(sorted(catalog.models)),
-                mend="correct the name, or add catalog/models/<name>.yaml (CONTRIBUTING.md)",
+                remedy="correct the name, or add catalog/models/<name>.yaml (CONTRIBUTING.md)",
             )
         )
         return None
@@ -77,10 +77,10 @@ def resolve_model(deployment: Deployment, catalog: Catalog, found: Findings) -> 
     accelerator = deployment.pool.accelerator
     if accelerator is None:
         found.problems.append(
-            Problem(
+            Finding(
                 path=f"{deployment.path}.pool",
                 message=f"pool {deployment.pool.name!r} has no GPUs",
-                mend="place the model on a pool with an accelerator",
+                remedy="place the model on a pool with an accelerator",
             )
         )
         return None
@@ -90,35 +90,36 @@ def resolve_model(deployment: Deployment, catalog: Catalog, found: Findings) -> 
     return _planned(deployment, model, shapes, accelerator, catalog, found)
 
 
-def _admission(deployment: Deployment, entry: ModelEntry, found: Findings) -> list[Problem]:
+def _admission(deployment: Deployment, entry: ModelEntry, found: Findings) -> list[Finding]:
     """Return what forbids this model in this environment."""
     path = f"{deployment.path}.model"
     prod = deployment.environment is Environment.PROD
     problems = status_problems(entry, prod=prod, path=path, subject=deployment.subject)
     if not entry.resolved and not prod:
         text = f"{entry.name} has no resolved revision: what is seeded is not pinned"
-        found.notices.append(Notice(path=path, message=text, level="warning"))
+        found.notices.append(Finding(path=path, message=text, severity=Severity.WARNING))
     if len(entry.name) > WORKLOAD_NAME_MAX:
         problems.append(
-            Problem(
+            Finding(
                 path=path,
-                rule="plan-names",
-                object=deployment.subject,
+                rule=ProofRule.NAMES,
+                source=Source.PLAN,
+                subject=deployment.subject,
                 message=f"the name is longer than {WORKLOAD_NAME_MAX} characters, which a "
                 "StatefulSet's pods need for their labels",
                 value=shown(entry.name),
-                mend="shorten the catalog name",
+                remedy="shorten the catalog name",
             )
         )
     scaling = deployment.settings.autoscaling
     if scaling is not None and scaling.min == 0:
         problems.append(
-            Problem(
+            Finding(
                 path=f"{deployment.path}.autoscaling.min",
                 message="an engine cannot scale from zero on metrics that only it exports",
                 value="0",
                 allowed="1 or more",
-                mend="set autoscaling.min to 1",
+                remedy="set autoscaling.min to 1",
             )
         )
     return problems
@@ -131,14 +132,15 @@ def _architecture(
         return architecture(model.config)
     except ProblemsError as error:
         found.problems += [
-            Problem(
+            Finding(
                 path=f"catalog/models/{model.entry.name}: {problem.path}",
-                rule="plan-memory",
-                object=deployment.subject,
+                rule=ProofRule.MEMORY,
+                source=Source.PLAN,
+                subject=deployment.subject,
                 message=problem.message,
                 value=problem.value,
                 allowed=problem.allowed,
-                mend=problem.mend,
+                remedy=problem.remedy,
             )
             for problem in error.problems
         ]
@@ -150,12 +152,12 @@ def _gpus_fit(deployment: Deployment, found: Findings) -> bool:
     if gpus <= node:
         return True
     found.problems.append(
-        Problem(
+        Finding(
             path=f"{deployment.path}.parallelism",
             message="one replica takes more GPUs than a node of its pool has",
             value=str(gpus),
             allowed=f"at most {node} in pool {deployment.pool.name!r}",
-            mend="lower tensor x pipeline, or place the model on a pool with more GPUs a node",
+            remedy="lower tensor x pipeline, or place the model on a pool with more GPUs a node",
         )
     )
     return False

@@ -2,16 +2,15 @@
 
 import math
 
-from models.core.findings import Findings
-from models.core.problems import Problem, shown
+from models.core.findings import Finding, Findings, Source
+from models.core.problems import shown
+from models.core.rule_ids import ProofRule
 from models.engine.arguments import ServeArguments
 from models.facts.accelerators import Accelerator
 from models.facts.sharing import UTILIZATION_SUM_MAX, Mig, TimeSlicing, slice_of
 from models.plan.plan import PlannedPool
 from models.plan.sizing import MachineShape
 from models.settings.regions import AmiFamily, EksCluster, GpuSoftware, NodePool, Region
-
-_RULE = "plan-sharing"
 
 
 def shared(
@@ -33,31 +32,31 @@ def shared(
         case _:
             message = f"pool {pool.name!r} has no accelerator to share"
             found.problems.append(
-                Problem(path=f"{path}.sharing", message=message, mend="leave sharing out")
+                Finding(path=f"{path}.sharing", message=message, remedy="leave sharing out")
             )
             return card, shape
 
 
-def _no_profile(path: str, card: Accelerator, name: str) -> Problem:
+def _no_profile(path: str, card: Accelerator, name: str) -> Finding:
     if not card.mig:
-        message, mend = f"{card.name} cannot be cut into MIG slices", "leave sharing out"
+        message, remedy = f"{card.name} cannot be cut into MIG slices", "leave sharing out"
     elif not card.mig_profiles:
         message = f"the catalog has no source for what MIG slices of {card.name} hold"
-        mend = "add mig_profiles with their source to catalog/accelerators.yaml"
+        remedy = "add mig_profiles with their source to catalog/accelerators.yaml"
     else:
-        message, mend = f"{card.name} has no such MIG profile with a source", "take one of these"
-    return Problem(
+        message, remedy = f"{card.name} has no such MIG profile with a source", "take one of these"
+    return Finding(
         path=path,
         message=message,
         value=shown(name),
         allowed=", ".join(each.name for each in card.mig_profiles) or None,
-        mend=mend,
+        remedy=remedy,
     )
 
 
-def node_problems(region: Region, pool: NodePool, path: str) -> list[Problem]:
+def node_problems(region: Region, pool: NodePool, path: str) -> list[Finding]:
     """Return what a pool says of its machines that cannot hold where they are."""
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     if isinstance(region.cluster, EksCluster):
         said = (
             ("gpu_software", pool.gpu_software is not GpuSoftware.HOST),
@@ -65,34 +64,35 @@ def node_problems(region: Region, pool: NodePool, path: str) -> list[Problem]:
             ("swap_off", pool.swap_off),
         )
         problems += [
-            Problem(
+            Finding(
                 path=f"{path}.{key}",
                 message="is for nodes of an existing cluster: on EKS the machine image brings "
                 "driver, toolkit and no swap, and node groups set labels and taints",
-                mend="leave it out",
+                remedy="leave it out",
             )
             for key, is_said in said
             if is_said
         ]
         if pool.sharing is not None and pool.ami is AmiFamily.BOTTLEROCKET:
             problems.append(
-                Problem(
+                Finding(
                     path=f"{path}.sharing",
-                    rule=_RULE,
-                    object=f"{region.name}/{pool.name}",
+                    rule=ProofRule.SHARING,
+                    source=Source.PLAN,
+                    subject=f"{region.name}/{pool.name}",
                     message="Bottlerocket runs the device plugin itself, so the GPU operator "
                     "cannot share its cards",
-                    mend="take ami al2023, or leave sharing out",
+                    remedy="take ami al2023, or leave sharing out",
                 )
             )
     if len(pool.nodes) > pool.max:
         problems.append(
-            Problem(
+            Finding(
                 path=f"{path}.nodes",
                 message=f"names more nodes than pool {pool.name!r} has at most",
                 value=str(len(pool.nodes)),
                 allowed=f"at most {pool.max}",
-                mend="raise max, or name fewer",
+                remedy="raise max, or name fewer",
             )
         )
     return problems
@@ -100,7 +100,7 @@ def node_problems(region: Region, pool: NodePool, path: str) -> list[Problem]:
 
 def sharing_problems(
     pool: PlannedPool, arguments: ServeArguments, path: str, subject: str
-) -> list[Problem]:
+) -> list[Finding]:
     """Return why an engine may not run on shares of a card (GPUO-04).
 
     A process sees one MIG slice only, so slices are no ranks of a tensor parallel group; turns of
@@ -109,19 +109,20 @@ def sharing_problems(
     sharing = pool.settings.sharing
     if sharing is None:
         return []
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     gpus = arguments.gpus
     if gpus > 1:
         what = "MIG slices" if isinstance(sharing, Mig) else "turns of one card"
         problems.append(
-            Problem(
+            Finding(
                 path=f"{path}.parallelism",
-                rule=_RULE,
-                object=subject,
+                rule=ProofRule.SHARING,
+                source=Source.PLAN,
+                subject=subject,
                 message=f"pool {pool.name!r} offers {what}, which are no parallel ranks",
                 value=f"{gpus} GPUs a replica",
                 allowed="1",
-                mend="place the model on a pool that does not share its cards",
+                remedy="place the model on a pool that does not share its cards",
             )
         )
     if isinstance(sharing, TimeSlicing):
@@ -129,19 +130,20 @@ def sharing_problems(
     return problems
 
 
-def _claims(replicas: int, utilization: float, path: str, subject: str) -> list[Problem]:
+def _claims(replicas: int, utilization: float, path: str, subject: str) -> list[Finding]:
     """Return a problem where engines that take turns claim more memory than their card has."""
     if replicas * utilization <= UTILIZATION_SUM_MAX:
         return []
     return [
-        Problem(
+        Finding(
             path=f"{path}.engine.gpu_memory_utilization",
-            rule=_RULE,
-            object=subject,
+            rule=ProofRule.SHARING,
+            source=Source.PLAN,
+            subject=subject,
             message=f"{replicas} engines take turns on one card and claim "
             f"{replicas * utilization:.2f} of its memory together",
             value=str(utilization),
             allowed=f"at most {math.floor(UTILIZATION_SUM_MAX / replicas * 100) / 100:.2f}",
-            mend="set engine.gpu_memory_utilization, or lower sharing.replicas",
+            remedy="set engine.gpu_memory_utilization, or lower sharing.replicas",
         )
     ]

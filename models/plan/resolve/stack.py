@@ -7,10 +7,10 @@ problem at once; a problem that a recorded exception excuses becomes a warning.
 import datetime
 
 from models.aws.buckets import bucket_problems
-from models.core.findings import Findings
+from models.core.findings import Finding, Findings, Severity, Source
 from models.core.names import models_claim
-from models.core.notices import Notice
-from models.core.problems import Problem, ProblemsError, shown
+from models.core.problems import ProblemsError, shown
+from models.core.rule_ids import ProofRule
 from models.facts.catalog import Catalog
 from models.plan.aws.checks import region_problems
 from models.plan.aws.pools import pool_notices, pool_problems
@@ -72,7 +72,7 @@ def resolve(settings: Settings, catalog: Catalog, today: datetime.date) -> Platf
     if standing:
         raise ProblemsError(f"plan of {settings.environment.value}", standing)
     found.notices += [
-        Notice(path=problem.path, message=f"excused: {problem}", level="warning")
+        Finding(path=problem.path, message=f"excused: {problem.ruled}", severity=Severity.WARNING)
         for problem in waived
     ]
     return plan.model_copy(update={"notices": tuple(found.notices)})
@@ -110,13 +110,15 @@ def _region(
     found.problems += secret_problems(region, path, settings.gateway)
     if region.suspended:
         text = f"region {region.name!r} is suspended: what exists of it stays as it is"
-        found.notices.append(Notice(path=f"{path}.suspended", message=text, level="warning"))
+        found.notices.append(
+            Finding(path=f"{path}.suspended", message=text, severity=Severity.WARNING)
+        )
     bill = region_bill(region, path, tuple(pools.values()), planned_models, catalog.prices, found)
     seed_pool = _seed_pool(region, pools, path, found)
     image = catalog.images.get(SEED_IMAGE)
     if image is None:
         found.problems.append(
-            Problem(path="catalog/images.yaml", message=f"has no image named {SEED_IMAGE!r}")
+            Finding(path="catalog/images.yaml", message=f"has no image named {SEED_IMAGE!r}")
         )
     if seed_pool is None or image is None:
         return None
@@ -153,7 +155,7 @@ def _pool(
         accelerator = catalog.accelerator_of(pool.accelerator)
         if accelerator is None:
             found.problems.append(
-                Problem(
+                Finding(
                     path=f"{path}.accelerator",
                     message="no such accelerator in catalog/accelerators.yaml",
                     value=shown(pool.accelerator),
@@ -166,11 +168,11 @@ def _pool(
         return None
     if (accelerator is None) != (shape.gpus == 0):
         found.problems.append(
-            Problem(
+            Finding(
                 path=path,
                 message=f"pool {pool.name!r} has {shape.gpus} GPUs a node, but accelerator "
                 + ("is not given" if accelerator is None else f"is {accelerator.name}"),
-                mend="give accelerator and GPUs together, or neither",
+                remedy="give accelerator and GPUs together, or neither",
             )
         )
         return None
@@ -179,13 +181,14 @@ def _pool(
     price = _price(pool, region, catalog)
     if price is None and isinstance(region.cluster, EksCluster):
         found.problems.append(
-            Problem(
+            Finding(
                 path=f"{path}.instance_type",
-                rule="plan-cost",
-                object=f"{region.name}/{pool.name}",
+                rule=ProofRule.COST,
+                source=Source.PLAN,
+                subject=f"{region.name}/{pool.name}",
                 message=f"the catalog has no price for this type in {region.cluster.aws_region}",
                 value=shown(pool.instance_type),
-                mend="add the price and its source to catalog/prices.yaml (catalog/generate), or "
+                remedy="add the price and its source to catalog/prices.yaml (catalog/generate), or "
                 "take a type that has one",
             )
         )
@@ -208,12 +211,12 @@ def _shape(pool: NodePool, path: str, catalog: Catalog, found: Findings) -> Mach
     instance = catalog.instance_types.get(pool.instance_type or "")
     if instance is None:
         found.problems.append(
-            Problem(
+            Finding(
                 path=f"{path}.instance_type",
                 message="no such instance type in the catalog",
                 value=shown(pool.instance_type),
                 allowed=", ".join(sorted(catalog.instance_types)),
-                mend="add it to catalog/accelerators.yaml or catalog/instances.yaml",
+                remedy="add it to catalog/accelerators.yaml or catalog/instances.yaml",
             )
         )
         return None
@@ -237,10 +240,10 @@ def _seed_pool(
             return pool
     if len(pools) == len(region.pools):
         found.problems.append(
-            Problem(
+            Finding(
                 path=f"{path}.pools",
                 message=f"region {region.name!r} has no pool without GPUs; seeding Jobs need one",
-                mend="add a pool without accelerator, such as cpu-pool",
+                remedy="add a pool without accelerator, such as cpu-pool",
             )
         )
     return None
@@ -248,7 +251,7 @@ def _seed_pool(
 
 def _capacity(
     region: Region, deployments: list[Deployment], pools: dict[str, PlannedPool], path: str
-) -> list[Problem]:
+) -> list[Finding]:
     demands = [
         Demand(
             model=deployment.settings.model,

@@ -5,15 +5,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from models.core.base import GIB
-from models.core.findings import Findings
-from models.core.notices import Notice
-from models.core.problems import Problem
+from models.core.findings import Finding, Findings, Severity, Source
+from models.core.rule_ids import ProofRule
 from models.engine.profiles import Environment
 from models.facts.catalog import Catalog
 from models.facts.contract import Image
 from models.plan.plan import PlannedPool
 from models.plan.sizing import free_of_node
-from models.plan.storage.proofs import RULE, storage_index, storage_problems
+from models.plan.storage.proofs import storage_index, storage_problems
 from models.plan.storage.resolved import storage_facts, usable_gib
 from models.settings.minio import SIDECAR_CPU, SIDECAR_MEMORY_GIB, Minio, erasure_set
 from models.settings.regions import Region, VolumeBackend
@@ -49,7 +48,7 @@ def resolve_storage(
     image = catalog.images.get(TENANT_IMAGE)
     if image is None:
         found.problems.append(
-            Problem(path="catalog/images.yaml", message=f"has no image named {TENANT_IMAGE!r}")
+            Finding(path="catalog/images.yaml", message=f"has no image named {TENANT_IMAGE!r}")
         )
     return image
 
@@ -63,15 +62,16 @@ def _servers_fit(minio: Minio, region: str, path: str, nodes: PlannedPool, found
     free_cpu, free_memory = free_of_node(nodes.shape)
     if cpu > free_cpu or memory > free_memory:
         found.problems.append(
-            Problem(
+            Finding(
                 path=path,
-                rule=RULE,
-                object=region,
+                rule=ProofRule.STORAGE,
+                source=Source.PLAN,
+                subject=region,
                 message=f"{each} servers share a node of pool {nodes.name!r} at its maximum, "
                 "and ask for more than it has left",
                 value=f"{cpu:g} CPU, {memory:g} GiB",
                 allowed=f"{free_cpu:g} CPU, {free_memory:g} GiB",
-                mend="lower cpu or memory_gib, have fewer servers with more drives, or raise the "
+                remedy="lower cpu or memory_gib, have fewer servers with more drives, or raise the "
                 "pool's max",
             )
         )
@@ -87,7 +87,7 @@ def _say_single_copy(
             "they are seeded anew. Two storage nodes (the pool's min) keep two copies"
         )
         found.notices.append(
-            Notice(path=f"{path}.storage.volumes", message=message, level="warning")
+            Finding(path=f"{path}.storage.volumes", message=message, severity=Severity.WARNING)
         )
 
 
@@ -106,14 +106,15 @@ def _room(
     needed = math.ceil(sum(weight_bytes) / GIB)
     if needed > room:
         found.problems.append(
-            Problem(
+            Finding(
                 path=path,
-                rule=RULE,
-                object=region,
+                rule=ProofRule.STORAGE,
+                source=Source.PLAN,
+                subject=region,
                 message="the drives hold less than the weights of the models placed here, parity "
                 "left out",
                 value=f"{room} GiB",
                 allowed=f"{needed} GiB or more",
-                mend="add a pool at the end, or enlarge volume_gib",
+                remedy="add a pool at the end, or enlarge volume_gib",
             )
         )

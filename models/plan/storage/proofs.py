@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from models.core.base import Model
-from models.core.problems import Problem
+from models.core.findings import Finding, Source
+from models.core.rule_ids import ProofRule
 from models.settings.minio import topology_faults
 
-RULE: Final = "plan-storage"
 _LONGHORN: Final = "longhorn"
 _DEV: Final = "dev"
 
@@ -60,13 +60,13 @@ def storage_index(pools: Sequence[_Pool]) -> int | None:
     return next(iter([*steady, *plain]), None)
 
 
-def storage_problems(facts: StorageFacts, path: str) -> list[Problem]:
+def storage_problems(facts: StorageFacts, path: str) -> list[Finding]:
     """Return everything that stands against a region's storage; `path` is that of its settings."""
     index = storage_index(facts.pools)
     if index is None:
         return []  # a region without a CPU pool is refused for its seeding Jobs already
     pool = facts.pools[index]
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     if facts.volumes == _LONGHORN:
         problems += _longhorn(facts, pool, path)
     if facts.tenant:
@@ -74,7 +74,7 @@ def storage_problems(facts: StorageFacts, path: str) -> list[Problem]:
     return problems
 
 
-def _longhorn(facts: StorageFacts, pool: PoolFacts, path: str) -> Iterator[Problem]:
+def _longhorn(facts: StorageFacts, pool: PoolFacts, path: str) -> Iterator[Finding]:
     for each in facts.pools:
         if each.ami == "bottlerocket":
             yield _problem(
@@ -83,7 +83,7 @@ def _longhorn(facts: StorageFacts, pool: PoolFacts, path: str) -> Iterator[Probl
                 f"pool {each.name!r} runs Bottlerocket, on which Longhorn attaches no volumes: it "
                 "has no iSCSI initiator, and none can be added (LH-02)",
                 value="longhorn",
-                mend=f"set ami of pool {each.name!r} to al2023, or use another class of volumes",
+                remedy=f"set ami of pool {each.name!r} to al2023, or use another class of volumes",
             )
     if pool.capacity == "spot":
         yield _problem(
@@ -92,7 +92,7 @@ def _longhorn(facts: StorageFacts, pool: PoolFacts, path: str) -> Iterator[Probl
             f"volumes would lie on spot nodes (pool {pool.name!r}): when one is taken back, every "
             "engine on a shared volume stops (LH-04)",
             value=pool.capacity,
-            mend="add an on-demand pool without accelerator; it then carries the volumes",
+            remedy="add an on-demand pool without accelerator; it then carries the volumes",
         )
     if pool.min == 0:
         yield _problem(
@@ -101,7 +101,7 @@ def _longhorn(facts: StorageFacts, pool: PoolFacts, path: str) -> Iterator[Probl
             f"pool {pool.name!r} may have no node (min 0), and volumes lie on its nodes",
             value="0",
             allowed="1 or more",
-            mend=f"raise min of pool {pool.name!r}",
+            remedy=f"raise min of pool {pool.name!r}",
         )
     elif facts.replicas is not None and facts.replicas > pool.min:
         yield _problem(
@@ -111,11 +111,11 @@ def _longhorn(facts: StorageFacts, pool: PoolFacts, path: str) -> Iterator[Probl
             f"{pool.name!r} has {pool.min} for sure",
             value=str(facts.replicas),
             allowed=f"at most {pool.min}",
-            mend=f"lower replicas, leave it out, or raise min of pool {pool.name!r}",
+            remedy=f"lower replicas, leave it out, or raise min of pool {pool.name!r}",
         )
 
 
-def _tenant(facts: StorageFacts, pool: PoolFacts, path: str) -> Iterator[Problem]:
+def _tenant(facts: StorageFacts, pool: PoolFacts, path: str) -> Iterator[Finding]:
     for fault in topology_faults(facts.tenant, standalone=facts.environment == _DEV):
         yield _problem(
             facts,
@@ -123,7 +123,7 @@ def _tenant(facts: StorageFacts, pool: PoolFacts, path: str) -> Iterator[Problem
             f"{fault} (MINIO-02)",
             allowed="4 to 16 drives in a set, evenly over the servers; one server with one drive "
             "only in dev",
-            mend="for example 4 servers with 1 drive each",
+            remedy="for example 4 servers with 1 drive each",
         )
     most = max(servers for servers, _ in facts.tenant)
     if facts.environment != _DEV and most > pool.min:
@@ -134,7 +134,7 @@ def _tenant(facts: StorageFacts, pool: PoolFacts, path: str) -> Iterator[Problem
             "on one node fall together",
             value=str(most),
             allowed=f"at most {pool.min}",
-            mend=f"raise min of pool {pool.name!r}, or have fewer servers with more drives",
+            remedy=f"raise min of pool {pool.name!r}, or have fewer servers with more drives",
         )
     if pool.capacity == "spot":
         yield _problem(
@@ -143,14 +143,14 @@ def _tenant(facts: StorageFacts, pool: PoolFacts, path: str) -> Iterator[Problem
             f"the tenant's servers would run on spot nodes (pool {pool.name!r}): when two are "
             "taken back at once, a set of 4 drives cannot be written to",
             value=pool.capacity,
-            mend="add an on-demand pool without accelerator; it then carries the tenant",
+            remedy="add an on-demand pool without accelerator; it then carries the tenant",
         )
     if facts.volumes == "existing-class" and facts.tenant_class is None:
         yield _problem(
             facts,
             f"{path}.storage_class",
             "the drives need a class of their own: the region's class is for shared volumes",
-            mend="name a class of ReadWriteOnce block volumes",
+            remedy="name a class of ReadWriteOnce block volumes",
         )
 
 
@@ -159,16 +159,17 @@ def _problem(
     path: str,
     message: str,
     *,
-    mend: str,
+    remedy: str,
     value: str | None = None,
     allowed: str | None = None,
-) -> Problem:
-    return Problem(
+) -> Finding:
+    return Finding(
         path=path,
-        rule=RULE,
-        object=facts.region,
+        rule=ProofRule.STORAGE,
+        source=Source.PLAN,
+        subject=facts.region,
         message=message,
         value=value,
         allowed=allowed,
-        mend=mend,
+        remedy=remedy,
     )

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.rule import Weight, rule
 from policies.views.aws.iam import PolicyStatement, documents
 from policies.views.aws.resource import AwsPlaced, AwsResource, approved
@@ -31,10 +31,10 @@ _BLOCKS: Final = (
     tags=("aws", "storage", "immutable"),
     configuration=("acceptDataLoss",),
 )
-def be_protected(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def be_protected(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Policies see no old state, so the engine's own protection must be on."""
     if resource.is_kind(*HOLDING) and not resource.protect and not approved(resource, context):
-        yield Breach("", "it holds data and is neither protected nor named in accept_data_loss")
+        yield Finding("", "it holds data and is neither protected nor named in accept_data_loss")
 
 
 @rule(
@@ -44,7 +44,7 @@ def be_protected(resource: AwsResource, context: Context) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("aws", "storage"),
 )
-def block_public_access(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
+def block_public_access(placed: AwsPlaced, context: Context) -> Iterator[Finding]:
     """One policy or access list that is too wide would open it otherwise."""
     if not placed.resource.is_kind(_BUCKET):
         return
@@ -53,7 +53,7 @@ def block_public_access(placed: AwsPlaced, context: Context) -> Iterator[Breach]
         for key in _BLOCKS:
             if not block.body[key].flag():
                 message = f"{key} of {block.label} is not true"
-                yield Breach(block.body[key].path, message)
+                yield Finding(block.body[key].path, message)
     if not blocks:
         yield _absent(placed, "s3.BucketPublicAccessBlock", "nothing blocks public access")
 
@@ -65,7 +65,7 @@ def block_public_access(placed: AwsPlaced, context: Context) -> Iterator[Breach]
     "(and bucketKeyEnabled: true)",
     tags=("aws", "storage", "encryption"),
 )
-def say_encryption(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
+def say_encryption(placed: AwsPlaced, context: Context) -> Iterator[Finding]:
     """With a key of one's own, reading takes a second permission that can be withdrawn."""
     resource = placed.resource
     if not resource.is_kind(_BUCKET):
@@ -79,7 +79,7 @@ def say_encryption(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
         for row in each.body["rules"].items():
             algorithm = row["applyServerSideEncryptionByDefault"]["sseAlgorithm"]
             if not (algorithm.text() or "").startswith("aws:kms"):
-                yield Breach(algorithm.path, f"{each.label} has no key of KMS")
+                yield Finding(algorithm.path, f"{each.label} has no key of KMS")
     if not found:
         yield _absent(placed, kind, "nothing says how it is encrypted")
 
@@ -90,7 +90,7 @@ def say_encryption(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
     remedy="give it a policy that denies s3:* to everybody where aws:SecureTransport is false",
     tags=("aws", "storage", "encryption"),
 )
-def require_tls(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
+def require_tls(placed: AwsPlaced, context: Context) -> Iterator[Finding]:
     """S3 answers plain HTTP as well, credentials and all."""
     if not placed.resource.is_kind(_BUCKET):
         return
@@ -100,7 +100,7 @@ def require_tls(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
         return
     if any(document.root.unknown for document in read):
         message = "cannot verify that plain HTTP is refused, because its policy is unknown"
-        yield Breach("policy", message, Severity.UNKNOWN)
+        yield Finding("policy", message, Severity.UNKNOWN)
     else:
         yield _absent(placed, "s3.BucketPolicy", "nothing denies plain HTTP")
 
@@ -124,7 +124,7 @@ def _of_bucket(placed: AwsPlaced, *kinds: str) -> Iterator[AwsResource]:
             yield each
 
 
-def _absent(placed: AwsPlaced, kind: str, message: str) -> Breach:
+def _absent(placed: AwsPlaced, kind: str, message: str) -> Finding:
     """Return the breach of a bucket without a part; unknown where a part may be this bucket's."""
     unclear = [
         each
@@ -132,6 +132,6 @@ def _absent(placed: AwsPlaced, kind: str, message: str) -> Breach:
         if each.body["bucket"].unknown and not placed.stack.sources(each, "bucket")
     ]
     if not unclear:
-        return Breach("", message)
+        return Finding("", message)
     text = f"cannot verify it, because the bucket of {unclear[0].label} is unknown at preview"
-    return Breach("", text, Severity.UNKNOWN)
+    return Finding("", text, Severity.UNKNOWN)

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node, leaves
 from policies.core.rule import Weight, rule
 from policies.core.unknowns import Unknown
@@ -42,14 +42,14 @@ _NARROWING: Final = re.compile(
     "outputs of other resources",
     tags=("aws", "iam"),
 )
-def be_plain(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def be_plain(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """What is not known could be anything, a `*` too."""
     for document in documents(resource):
         for path, why in _hidden(document):
             message = f"cannot verify the document, because {path} is unknown {why}"
-            yield Breach(path, message, Severity.UNKNOWN)
+            yield Finding(path, message, Severity.UNKNOWN)
         if document.root["Version"].value not in ("2012-10-17", None):
-            yield Breach(document.root["Version"].path, "the version is not 2012-10-17")
+            yield Finding(document.root["Version"].path, "the version is not 2012-10-17")
 
 
 def _hidden(document: PolicyDocument) -> Iterator[tuple[str, str]]:
@@ -86,7 +86,7 @@ def _needs_condition(statement: PolicyStatement) -> bool:
     remedy="write an action of AWS's service authorization reference",
     tags=("aws", "iam"),
 )
-def name_known_actions(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def name_known_actions(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """A misspelt action allows nothing, and what needs it fails at run time."""
     for document in documents(resource):
         for statement in document.statements():
@@ -94,7 +94,7 @@ def name_known_actions(resource: AwsResource, context: Context) -> Iterator[Brea
                 if _everything(action) or iam_actions.matching(action):
                     continue
                 path = statement.node["Action"].path
-                yield Breach(path, f"{action!r} is no action of AWS's")
+                yield Finding(path, f"{action!r} is no action of AWS's")
 
 
 @rule(
@@ -104,21 +104,21 @@ def name_known_actions(resource: AwsResource, context: Context) -> Iterator[Brea
     weight=Weight.CRITICAL,
     tags=("aws", "iam"),
 )
-def list_actions(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def list_actions(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """What a service gets tomorrow would be allowed as well."""
     for document in _of_use(resource, Use.IDENTITY):
         for statement in filter(_allows, document.statements()):
             for key in ("NotAction", "NotResource"):
                 if statement.node[key].value is not None:
-                    yield Breach(statement.node[key].path, f"{key} allows everything else")
+                    yield Finding(statement.node[key].path, f"{key} allows everything else")
             for action in statement.actions():
                 yield from _wildcard(statement, action)
 
 
-def _wildcard(statement: PolicyStatement, action: str) -> Iterator[Breach]:
+def _wildcard(statement: PolicyStatement, action: str) -> Iterator[Finding]:
     path = statement.node["Action"].path
     if _everything(action):
-        yield Breach(path, f"{action!r} allows every action")
+        yield Finding(path, f"{action!r} allows every action")
         return
     if "*" not in action and "?" not in action:
         return
@@ -128,7 +128,7 @@ def _wildcard(statement: PolicyStatement, action: str) -> Iterator[Breach]:
         if iam_actions.level(each) not in iam_actions.READING
     ]
     if changing:
-        yield Breach(path, f"{action!r} allows {_some(changing)}, which do more than read")
+        yield Finding(path, f"{action!r} allows {_some(changing)}, which do more than read")
 
 
 @rule(
@@ -138,7 +138,7 @@ def _wildcard(statement: PolicyStatement, action: str) -> Iterator[Breach]:
     "keep actions that take no resource in a statement of their own",
     tags=("aws", "iam"),
 )
-def limit_resources(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def limit_resources(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Least privilege: another team's resources in the account are none of ours."""
     for document in _of_use(resource, Use.IDENTITY):
         for statement in filter(_allows, document.statements()):
@@ -149,7 +149,7 @@ def limit_resources(resource: AwsResource, context: Context) -> Iterator[Breach]
                 each for each in _all_actions(statement) if iam_actions.takes_resources(each)
             ]
             if limitable:
-                yield Breach(
+                yield Finding(
                     statement.node["Resource"].path,
                     f"{wide[0]!r} stands where {_some(limitable)} can be limited",
                 )
@@ -163,7 +163,7 @@ def limit_resources(resource: AwsResource, context: Context) -> Iterator[Breach]
     weight=Weight.CRITICAL,
     tags=("aws", "iam"),
 )
-def escalate_nothing(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def escalate_nothing(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Known ways from few rights to all, where they are not limited to named resources."""
     for document in _of_use(resource, Use.IDENTITY):
         yield from _methods(document, ESCALATIONS, "its holder can get further rights: ")
@@ -176,7 +176,7 @@ def escalate_nothing(resource: AwsResource, context: Context) -> Iterator[Breach
     weight=Weight.CRITICAL,
     tags=("aws", "iam"),
 )
-def manage_no_permissions(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def manage_no_permissions(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Who may write a bucket's or a key's policy can open it to everybody."""
     for document in _of_use(resource, Use.IDENTITY):
         for statement in filter(_allows, document.statements()):
@@ -190,7 +190,7 @@ def manage_no_permissions(resource: AwsResource, context: Context) -> Iterator[B
             ]
             if managing:
                 path = statement.node["Action"].path
-                yield Breach(path, f"{_some(managing)} on resources that are not named")
+                yield Finding(path, f"{_some(managing)} on resources that are not named")
 
 
 @rule(
@@ -200,13 +200,13 @@ def manage_no_permissions(resource: AwsResource, context: Context) -> Iterator[B
     weight=Weight.CRITICAL,
     tags=("aws", "iam"),
 )
-def expose_no_data(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def expose_no_data(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """One stolen credential would carry every team's data out."""
     for document in _of_use(resource, Use.IDENTITY):
         yield from _methods(document, DATA, "reads whatever there is: ")
 
 
-def _methods(document: PolicyDocument, methods: tuple[Method, ...], why: str) -> Iterator[Breach]:
+def _methods(document: PolicyDocument, methods: tuple[Method, ...], why: str) -> Iterator[Finding]:
     """Yield methods whose every action the document allows without naming resources."""
     allowed: dict[str, Node] = {}
     for statement in filter(_allows, document.statements()):
@@ -217,7 +217,7 @@ def _methods(document: PolicyDocument, methods: tuple[Method, ...], why: str) ->
     for method in methods:
         if all(action.lower() in allowed for action in method.actions):
             path = allowed[method.actions[0].lower()].path
-            yield Breach(path, f"{why}{' with '.join(method.actions)} ({method.what})")
+            yield Finding(path, f"{why}{' with '.join(method.actions)} ({method.what})")
 
 
 def _of_use(resource: AwsResource, use: Use) -> Iterator[PolicyDocument]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding
 from policies.core.context import Context
-from policies.core.finding import Breach
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.aws.resource import AwsResource
@@ -23,7 +23,7 @@ _LOGS: Final = ("api", "audit", "authenticator", "controllerManager", "scheduler
     weight=Weight.CRITICAL,
     tags=("aws", "machines"),
 )
-def require_token(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def require_token(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Without it, one forged request from a pod reads the node's credentials."""
     if not resource.is_kind(*_MACHINES):
         return
@@ -32,10 +32,10 @@ def require_token(resource: AwsResource, context: Context) -> Iterator[Breach]:
         return
     tokens = options["httpTokens"]
     if tokens.text() != "required":
-        yield Breach(tokens.path, f"httpTokens is {tokens.text() or 'not given'}")
+        yield Finding(tokens.path, f"httpTokens is {tokens.text() or 'not given'}")
     hops = options["httpPutResponseHopLimit"]
     if hops.integer() > _MOST_HOPS:
-        yield Breach(hops.path, f"answers travel {hops.text()} hops")
+        yield Finding(hops.path, f"answers travel {hops.text()} hops")
 
 
 @rule(
@@ -45,11 +45,11 @@ def require_token(resource: AwsResource, context: Context) -> Iterator[Breach]:
     weight=Weight.MEDIUM,
     tags=("aws", "machines", "eks"),
 )
-def have_template(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def have_template(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Without one, the account's defaults decide over tokens and encryption, unseen here."""
     template = resource.body["launchTemplate"]
     if resource.is_kind("eks.NodeGroup") and not template.unknown and not template.present:
-        yield Breach(template.path, "it has no launch template")
+        yield Finding(template.path, "it has no launch template")
 
 
 @rule(
@@ -59,7 +59,7 @@ def have_template(resource: AwsResource, context: Context) -> Iterator[Breach]:
     "template names its root volume in blockDeviceMappings",
     tags=("aws", "encryption"),
 )
-def be_encrypted(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def be_encrypted(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Weights and caches lie there, and snapshots of disks outlive the machines."""
     body = resource.body
     if resource.is_kind("ec2.LaunchTemplate"):
@@ -74,18 +74,18 @@ def be_encrypted(resource: AwsResource, context: Context) -> Iterator[Breach]:
         yield from _must(body["storageEncrypted"])
 
 
-def _template(body: Node) -> Iterator[Breach]:
+def _template(body: Node) -> Iterator[Finding]:
     disks = [each for each in body["blockDeviceMappings"].items() if each["ebs"].present]
     if not disks:
         path = body["blockDeviceMappings"].path
-        yield Breach(path, "no disk is named, so the root volume is as the account's default says")
+        yield Finding(path, "no disk is named, so the root volume is as the account's default says")
     for disk in disks:
         yield from _must(disk["ebs"]["encrypted"])
 
 
-def _must(node: Node) -> Iterator[Breach]:
+def _must(node: Node) -> Iterator[Finding]:
     if not node.flag():
-        yield Breach(node.path, "it is not encrypted")
+        yield Finding(node.path, "it is not encrypted")
 
 
 @rule(
@@ -94,7 +94,7 @@ def _must(node: Node) -> Iterator[Breach]:
     remedy="set encryptionConfig: {provider: {keyArn: <a KMS key>}, resources: [secrets]}",
     tags=("aws", "encryption", "eks"),
 )
-def encrypt_secrets(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def encrypt_secrets(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Access can then be withdrawn by the key, and every use of it stands in a log."""
     if not resource.is_kind("eks.Cluster"):
         return
@@ -102,7 +102,7 @@ def encrypt_secrets(resource: AwsResource, context: Context) -> Iterator[Breach]
     key = config["provider"]["keyArn"]
     # A key that the program makes is not known before it exists, but it is there.
     if "secrets" not in config["resources"].words() or not (key.unknown or key.present):
-        yield Breach(config.path, "Secrets are not encrypted with a key of your own")
+        yield Finding(config.path, "Secrets are not encrypted with a key of your own")
 
 
 @rule(
@@ -112,14 +112,14 @@ def encrypt_secrets(resource: AwsResource, context: Context) -> Iterator[Breach]
     weight=Weight.MEDIUM,
     tags=("aws", "logs", "eks"),
 )
-def log_control_plane(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def log_control_plane(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Who did what is asked afterwards, when it is too late to switch the log on."""
     if not resource.is_kind("eks.Cluster"):
         return
     types = resource.body["enabledClusterLogTypes"]
     missing = [each for each in _LOGS if each not in types.words()]
     if missing:
-        yield Breach(types.path, f"{', '.join(missing)} are not logged")
+        yield Finding(types.path, f"{', '.join(missing)} are not logged")
 
 
 @rule(
@@ -129,7 +129,7 @@ def log_control_plane(resource: AwsResource, context: Context) -> Iterator[Breac
     weight=Weight.MEDIUM,
     tags=("aws", "encryption"),
 )
-def rotate(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def rotate(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """AWS keeps the old material for what was encrypted with it, so it costs nothing."""
     if not resource.is_kind("kms.Key"):
         return
@@ -138,4 +138,4 @@ def rotate(resource: AwsResource, context: Context) -> Iterator[Breach]:
     if usage in (None, "ENCRYPT_DECRYPT") and spec in (None, "SYMMETRIC_DEFAULT"):
         flag = body["enableKeyRotation"]
         if not flag.flag():
-            yield Breach(flag.path, "it does not rotate")
+            yield Finding(flag.path, "it does not rotate")

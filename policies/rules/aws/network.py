@@ -4,8 +4,8 @@ import ipaddress
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding
 from policies.core.context import Context
-from policies.core.finding import Breach
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.aws.resource import AwsResource
@@ -39,7 +39,7 @@ def _open_ones(node: Node) -> Iterator[Node]:
     weight=Weight.CRITICAL,
     tags=("aws", "network"),
 )
-def stay_closed(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def stay_closed(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Engines serve whoever reaches their port, without any key."""
     body = resource.body
     if resource.is_kind("ec2.SecurityGroup", "ec2.DefaultSecurityGroup"):
@@ -50,13 +50,13 @@ def stay_closed(resource: AwsResource, context: Context) -> Iterator[Breach]:
     elif resource.is_kind("vpc.SecurityGroupIngressRule"):
         for key in ("cidrIpv4", "cidrIpv6"):
             if _open(body[key]):
-                yield Breach(body[key].path, f"{body[key].text()} may come in")
+                yield Finding(body[key].path, f"{body[key].text()} may come in")
 
 
-def _rule(node: Node, *keys: str) -> Iterator[Breach]:
+def _rule(node: Node, *keys: str) -> Iterator[Finding]:
     for key in keys:
         for each in _open_ones(node[key]):
-            yield Breach(each.path, f"{each.text()} may come in")
+            yield Finding(each.path, f"{each.text()} may come in")
 
 
 @rule(
@@ -67,13 +67,13 @@ def _rule(node: Node, *keys: str) -> Iterator[Breach]:
     weight=Weight.MEDIUM,
     tags=("aws", "network"),
 )
-def be_empty(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def be_empty(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """What is started without a group gets this one, and it lets its members talk."""
     if not resource.is_kind("ec2.DefaultSecurityGroup"):
         return
     for key in ("ingress", "egress"):
         if any(True for _ in resource.body[key].items()):
-            yield Breach(resource.body[key].path, f"it has {key} rules")
+            yield Finding(resource.body[key].path, f"it has {key} rules")
 
 
 @rule(
@@ -84,7 +84,7 @@ def be_empty(resource: AwsResource, context: Context) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("aws", "network", "eks"),
 )
-def close_endpoint(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def close_endpoint(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """EKS opens the endpoint to 0.0.0.0/0 where nothing is said."""
     if not resource.is_kind("eks.Cluster"):
         return
@@ -95,10 +95,10 @@ def close_endpoint(resource: AwsResource, context: Context) -> Iterator[Breach]:
     networks = config["publicAccessCidrs"]
     said = [each for each in networks.items() if each.present]
     if not said:
-        yield Breach(public.path, "the endpoint is public, and no network is named")
+        yield Finding(public.path, "the endpoint is public, and no network is named")
     for each in said:
         if _open(each):
-            yield Breach(each.path, f"{each.text()} may reach the endpoint")
+            yield Finding(each.path, f"{each.text()} may reach the endpoint")
 
 
 @rule(
@@ -107,11 +107,11 @@ def close_endpoint(resource: AwsResource, context: Context) -> Iterator[Breach]:
     remedy="leave mapPublicIpOnLaunch out; load balancers and NAT gateways bring their own",
     tags=("aws", "network"),
 )
-def give_no_address(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def give_no_address(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """A machine that lands there by mistake is reachable from everywhere."""
     flag = resource.body["mapPublicIpOnLaunch"]
     if resource.is_kind("ec2.Subnet", "ec2.DefaultSubnet") and flag.flag():
-        yield Breach(flag.path, "machines in it get public addresses")
+        yield Finding(flag.path, "machines in it get public addresses")
 
 
 @rule(
@@ -121,20 +121,20 @@ def give_no_address(resource: AwsResource, context: Context) -> Iterator[Breach]
     "without either",
     tags=("aws", "network"),
 )
-def have_no_address(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def have_no_address(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Nodes belong into private subnets. EKS opens SSH to 0.0.0.0/0 where a key stands alone."""
     body = resource.body
     if resource.is_kind("ec2.LaunchTemplate"):
         for interface in body["networkInterfaces"].items():
             flag = interface["associatePublicIpAddress"]
             if flag.flag():
-                yield Breach(flag.path, "machines get public addresses")
+                yield Finding(flag.path, "machines get public addresses")
     elif resource.is_kind("ec2.Instance", "ec2.LaunchConfiguration"):
         if body["associatePublicIpAddress"].flag():
-            yield Breach(body["associatePublicIpAddress"].path, "it gets a public address")
+            yield Finding(body["associatePublicIpAddress"].path, "it gets a public address")
     elif resource.is_kind("eks.NodeGroup"):
         remote = body["remoteAccess"]
         if remote["ec2SshKey"].present and not any(
             True for _ in remote["sourceSecurityGroupIds"].items()
         ):
-            yield Breach(remote.path, "SSH is open to everybody")
+            yield Finding(remote.path, "SSH is open to everybody")

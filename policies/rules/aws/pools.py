@@ -5,8 +5,8 @@ from typing import Final
 
 from models.aws.ami import Maker, maker, suits
 from models.aws.names import NODE_TEMPLATE
+from models.core.findings import Finding
 from policies.core.context import Context
-from policies.core.finding import Breach
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.core.unknowns import joined
@@ -33,7 +33,7 @@ _DESIRED: Final = "scalingConfig.desiredSize"
     weight=Weight.CRITICAL,
     tags=("aws", "eks", "machines"),
 )
-def suit_its_machines(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def suit_its_machines(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """EKS-01: the node starts, and no GPU of it can ever be allocated."""
     if not resource.is_kind(_GROUP):
         return
@@ -47,22 +47,22 @@ def suit_its_machines(resource: AwsResource, context: Context) -> Iterator[Breac
         yield from _undecided(image, types)
 
 
-def _unsuited(image: Node, types: Node) -> Iterator[Breach]:
+def _unsuited(image: Node, types: Node) -> Iterator[Finding]:
     said = image.text() or ""
     for machine in () if said == _CUSTOM else types.items():
         try:
             fits = suits(said, machine.text() or "")
         except ValueError as error:
-            yield Breach(machine.path, str(error), remedy="name an EC2 instance type")
+            yield Finding(machine.path, str(error), remedy="name an EC2 instance type")
             continue
         if not fits:
-            yield Breach(image.path, f"{said} does not suit {machine.text()}")
+            yield Finding(image.path, f"{said} does not suit {machine.text()}")
 
 
-def _undecided(image: Node, types: Node) -> Iterator[Breach]:
+def _undecided(image: Node, types: Node) -> Iterator[Finding]:
     for machine in types.items():
         if _maker(machine) is not None:
-            yield Breach(image.path, f"{machine.text()} has accelerators, and no image is chosen")
+            yield Finding(image.path, f"{machine.text()} has accelerators, and no image is chosen")
 
 
 def _maker(machine: Node) -> Maker | None:
@@ -79,7 +79,7 @@ def _maker(machine: Node) -> Maker | None:
     "CUSTOM or none, and user data that joins the cluster); the instance type in one place",
     tags=("aws", "eks", "machines"),
 )
-def have_one_image(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
+def have_one_image(placed: AwsPlaced, context: Context) -> Iterator[Finding]:
     """EKS-01: EKS refuses the group, or starts another image than the one that was meant."""
     group = placed.resource
     if not group.is_kind(_GROUP):
@@ -90,13 +90,13 @@ def have_one_image(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
             continue
         own, machine = template.body["imageId"], template.body["instanceType"]
         if own.present and image.present and image.text() != _CUSTOM:
-            yield Breach(image.path, f"{template.label} has an imageId as well")
+            yield Finding(image.path, f"{template.label} has an imageId as well")
         if not machine.present:
             continue
         if any(True for _ in types.items()):
-            yield Breach(types.path, f"{template.label} has an instanceType as well")
+            yield Finding(types.path, f"{template.label} has an instanceType as well")
         if not own.present and not image.present and _maker(machine) is not None:
-            yield Breach(image.path, f"{machine.text()} has accelerators, and no image is chosen")
+            yield Finding(image.path, f"{machine.text()} has accelerators, and no image is chosen")
         if image.present and not own.present:
             yield from _unsuited(image, Node([machine.value], template.label))
 
@@ -110,7 +110,7 @@ def have_one_image(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
     f"{NODE_TEMPLATE}/resources/nvidia.com/gpu, or set minSize to 1",
     tags=("aws", "eks", "autoscaling"),
 )
-def be_found_when_empty(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
+def be_found_when_empty(placed: AwsPlaced, context: Context) -> Iterator[Finding]:
     """EKS-04: tags of a node group do not reach its Auto Scaling group, so no pod is ever seen
     to fit, and the pool stays empty.
     """
@@ -121,10 +121,10 @@ def be_found_when_empty(placed: AwsPlaced, context: Context) -> Iterator[Breach]
     given = dict(_tags(placed))
     for key, value in _facts(placed).items():
         if key not in given:
-            yield Breach("scalingConfig.minSize", f"it may be empty, and no tag {key} is there")
+            yield Finding("scalingConfig.minSize", f"it may be empty, and no tag {key} is there")
         elif value is not None and given[key] != value:
             message = f"its Auto Scaling group is tagged {given[key]!r}, not {value!r}"
-            yield Breach(joined("tags", key), message)
+            yield Finding(joined("tags", key), message)
 
 
 def _facts(placed: AwsPlaced) -> dict[str, str | None]:
@@ -163,7 +163,7 @@ def _tags(placed: AwsPlaced) -> Iterator[tuple[str, str]]:
     weight=Weight.CRITICAL,
     tags=("aws", "eks", "autoscaling"),
 )
-def leave_size_to_autoscaler(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def leave_size_to_autoscaler(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """EKS-05: the next update ends the nodes, and engines on them, that the autoscaler added."""
     scaling = resource.body["scalingConfig"]
     if not resource.is_kind(_GROUP):
@@ -172,4 +172,4 @@ def leave_size_to_autoscaler(resource: AwsResource, context: Context) -> Iterato
         return
     ignored = {path.replace('["', ".").replace('"]', "") for path in resource.ignore_changes}
     if not ignored & {_DESIRED, "scalingConfig", "*"}:
-        yield Breach(f"{_DESIRED}", "an update sets it back to what the program says")
+        yield Finding(f"{_DESIRED}", "an update sets it back to what the program says")

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import leaves
 from policies.core.rule import Weight, rule
 from policies.core.unknowns import Unknown
@@ -30,7 +30,7 @@ _ANYBODY: Final = frozenset({"*", "0.0.0.0/0", "::/0", "arn:aws:iam::*:*"})
     weight=Weight.CRITICAL,
     tags=("aws", "iam"),
 )
-def name_principals(resource: AwsResource, context: Context) -> Iterator[Breach]:
+def name_principals(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """A wildcard means every AWS account in the world, or everybody."""
     for document in documents(resource):
         if document.use is Use.IDENTITY:
@@ -40,9 +40,9 @@ def name_principals(resource: AwsResource, context: Context) -> Iterator[Breach]
                 yield from _principals(statement)
 
 
-def _principals(statement: PolicyStatement) -> Iterator[Breach]:
+def _principals(statement: PolicyStatement) -> Iterator[Finding]:
     if statement.node["NotPrincipal"].value is not None:
-        yield Breach(statement.node["NotPrincipal"].path, "NotPrincipal allows everybody else")
+        yield Finding(statement.node["NotPrincipal"].path, "NotPrincipal allows everybody else")
     keys = statement.conditions()
     known = any(
         _CALLER.match(key)
@@ -53,7 +53,7 @@ def _principals(statement: PolicyStatement) -> Iterator[Breach]:
     for kind, principal in statement.principals():
         path = statement.node["Principal"].path
         if "*" in principal and not known:
-            yield Breach(path, f"the principal {principal!r} is anybody")
+            yield Finding(path, f"the principal {principal!r} is anybody")
         elif kind == "Federated" and not any(
             key.endswith(":sub")
             and requires(keys[key])
@@ -61,7 +61,7 @@ def _principals(statement: PolicyStatement) -> Iterator[Breach]:
             for key in keys
         ):
             message = f"any identity of {principal!r} may come in: no condition on its subject"
-            yield Breach(path, message, remedy="require the subject (...:sub) by a condition")
+            yield Finding(path, message, remedy="require the subject (...:sub) by a condition")
 
 
 @rule(
@@ -71,7 +71,7 @@ def _principals(statement: PolicyStatement) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("aws", "iam"),
 )
-def take_narrow_policies(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
+def take_narrow_policies(placed: AwsPlaced, context: Context) -> Iterator[Finding]:
     """A policy that the program makes itself is judged where it is made."""
     resource = placed.resource
     key = "managedPolicyArns" if resource.is_kind("iam.Role") else "policyArn"
@@ -83,9 +83,9 @@ def take_narrow_policies(placed: AwsPlaced, context: Context) -> Iterator[Breach
         if isinstance(leaf.value, Unknown):
             if not made:
                 message = f"cannot verify the policy, because {leaf.path} is unknown at preview"
-                yield Breach(leaf.path, message, Severity.UNKNOWN)
+                yield Finding(leaf.path, message, Severity.UNKNOWN)
         elif _BROAD.search(str(leaf.value)):
-            yield Breach(leaf.path, f"{leaf.value} allows nearly everything")
+            yield Finding(leaf.path, f"{leaf.value} allows nearly everything")
 
 
 _ATTACHMENTS: Final = (

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding
 from models.core.quantities import parse
 from policies.core.context import Context, strictness
-from policies.core.finding import Breach
 from policies.core.rule import Weight, rule
 from policies.views.engine.container import parallelism, variables
 from policies.views.kubernetes.images import image_of
@@ -26,7 +26,7 @@ _ROUTER_MIN: Final = parse("2Gi")
     weight=Weight.CRITICAL,
     tags=("memory", "cache"),
 )
-def hold_local_cache(container: Container, context: Context) -> Iterator[Breach]:
+def hold_local_cache(container: Container, context: Context) -> Iterator[Finding]:
     """LMC-01: the size counts for each tensor parallel rank, and pinning takes it at start."""
     if container.inherits or not container.is_engine:
         return
@@ -37,7 +37,7 @@ def hold_local_cache(container: Container, context: Context) -> Iterator[Breach]
     ranks = max(1, parallelism(container))
     wanted = float(text) * _GB * ranks
     if wanted > limit:
-        yield Breach(
+        yield Finding(
             f"{container.node.path}.env",
             f"{ranks} x {text} GB of cache are more than container {container.called}'s limit of "
             f"{float(limit) / 2**30:.0f} GiB",
@@ -50,13 +50,13 @@ def hold_local_cache(container: Container, context: Context) -> Iterator[Breach]
     remedy=f'set {_SEED}: "0" on every engine and cache server of the model',
     tags=("cache",),
 )
-def seed_shared_cache(container: Container, context: Context) -> Iterator[Breach]:
+def seed_shared_cache(container: Container, context: Context) -> Iterator[Finding]:
     """LMC-02: with a random seed in each process the shared cache never hits."""
     if container.inherits or not container.is_engine:
         return
     known = variables(container)
     if known.get(_REMOTE, "") != "" and _SEED not in known:
-        yield Breach(
+        yield Finding(
             f"{container.node.path}.env",
             f"container {container.called} shares a cache ({_REMOTE}) and has no {_SEED}",
         )
@@ -68,12 +68,12 @@ def seed_shared_cache(container: Container, context: Context) -> Iterator[Breach
     remedy="raise the router's memory limit to 2Gi or more",
     tags=("memory",),
 )
-def give_router_memory(container: Container, context: Context) -> Iterator[Breach]:
+def give_router_memory(container: Container, context: Context) -> Iterator[Finding]:
     """PSTK-03: the prefix tree grows, and the chart's default of 500Mi is killed."""
     name = image_of(container.image or "").repository.rsplit("/", 1)[-1]
     limit = container.quantity("limits", "memory")
     if name in _ROUTERS and limit is not None and limit < _ROUTER_MIN:
-        yield Breach(
+        yield Finding(
             f"{container.node.path}.resources.limits",
             f"container {container.called} is a router with less than 2Gi of memory",
             strictness(container.pod.namespace, context),

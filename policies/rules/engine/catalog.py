@@ -1,14 +1,14 @@
 """Models that the catalog admits: in the plan, and where a pod names one."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
-from models.core.problems import Problem
+from models.core.findings import Finding, Severity
 from models.facts.catalog import Catalog, CatalogModel, plain_name
 from models.serving.admission import entry_problems, status_problems
 from policies.core import knowledge
 from policies.core.context import Context, is_house
-from policies.core.finding import Breach, Severity
 from policies.core.rule import Weight, rule
 from policies.views.engine.release import VERSION_ANNOTATION
 from policies.views.engine.replica import MODEL_ANNOTATION
@@ -28,7 +28,7 @@ def entry_of(name: str, catalog: Catalog) -> CatalogModel | None:
     return None
 
 
-def problems_of(model: CatalogModel, environment: str, path: str, subject: str) -> list[Problem]:
+def problems_of(model: CatalogModel, environment: str, path: str, subject: str) -> list[Finding]:
     """Return everything that stands against an entry in an environment."""
     prod = environment == _PROD
     return [
@@ -40,11 +40,11 @@ def problems_of(model: CatalogModel, environment: str, path: str, subject: str) 
 @rule(
     "plan-status",
     "Every model is one that the catalog admits in this environment.",
-    remedy="add or mend the catalog entry: status, revision, license, owner, config",
+    remedy="add or correct the catalog entry: status, revision, license, owner, config",
     weight=Weight.CRITICAL,
     tags=("plan", "catalog"),
 )
-def status(plan: PlanView, context: Context) -> Iterator[Breach]:
+def status(plan: PlanView, context: Context) -> Iterator[Finding]:
     """The old registry check: an entry that is there, whole, and not staged in prod."""
     environment = plan.body["environment"].text() or ""
     for model in plan.models():
@@ -53,13 +53,10 @@ def status(plan: PlanView, context: Context) -> Iterator[Breach]:
         found = entry_of(name, knowledge.catalog())
         if found is None:
             message = f"the catalog has no entry of {name!r}"
-            yield Breach(model["id"].path, message, target=target)
+            yield Finding(model["id"].path, message, subject=target)
             continue
         for problem in problems_of(found, environment, model.path, target):
-            said = f" ({problem.value})" if problem.value else ""
-            yield Breach(
-                problem.path, f"{problem.message}{said}", remedy=problem.mend, target=target
-            )
+            yield replace(problem, subject=target)
 
 
 @rule(
@@ -71,7 +68,7 @@ def status(plan: PlanView, context: Context) -> Iterator[Breach]:
     tags=("catalog",),
     house=True,
 )
-def run_admitted_model(pod: Pod, context: Context) -> Iterator[Breach]:
+def run_admitted_model(pod: Pod, context: Context) -> Iterator[Finding]:
     """What a hand-written engine says of itself, against the catalog's entry."""
     annotations = pod.annotations()
     name = annotations.get(MODEL_ANNOTATION)
@@ -80,15 +77,15 @@ def run_admitted_model(pod: Pod, context: Context) -> Iterator[Breach]:
     path = f"{pod.found.metadata.path}.annotations"
     found = entry_of(name, knowledge.catalog())
     if found is None:
-        yield Breach(path, f"the catalog has no entry of {name!r}")
+        yield Finding(path, f"the catalog has no entry of {name!r}")
         return
     for problem in problems_of(found, context.environment, path, pod.label):
-        yield Breach(path, f"{name}: {problem.message}", remedy=problem.mend)
+        yield replace(problem, path=path, subject="", message=f"{name}: {problem.message}")
     revision = annotations.get(_REVISION_ANNOTATION)
     if revision is not None and revision != found.entry.revision:
         message = f"{name} is at {found.entry.revision} in the catalog, here at {revision}"
-        yield Breach(path, message)
+        yield Finding(path, message)
     engine = annotations.get(VERSION_ANNOTATION)
     if engine is not None and engine != found.entry.engine:
         message = f"{name} is proved for vLLM {found.entry.engine}, this is {engine}"
-        yield Breach(path, message, Severity.WARNING)
+        yield Finding(path, message, Severity.WARNING)

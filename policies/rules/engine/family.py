@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from models.core.findings import Finding, Severity
 from policies.core import knowledge
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.rule import Weight, rule
 from policies.views.engine.container import invocation
 from policies.views.engine.replica import replica
@@ -19,7 +19,7 @@ from policies.views.kubernetes.workload import Container
     tags=("engine",),
     fragments=True,
 )
-def suit_family(container: Container, context: Context) -> Iterator[Breach]:
+def suit_family(container: Container, context: Context) -> Iterator[Finding]:
     """VLLM-07, LMC-07: recurrent states are neither paged nor shared by prefix."""
     found = None if container.inherits else invocation(container, context)
     if found is None:
@@ -34,14 +34,14 @@ def suit_family(container: Container, context: Context) -> Iterator[Breach]:
     caching = asked.line.argument("enable_prefix_caching")
     if caching is not None and not caching.negated:
         message = f"{asked.model} {kind}: prefix caching finds whole states only, if it starts"
-        yield Breach(found.path(caching.at), message, severity)
+        yield Finding(found.path(caching.at), message, severity)
     size = asked.line.argument("block_size")
     if size is not None:
         message = f"{asked.model} {kind}: the engine sizes blocks by the state itself"
-        yield Breach(found.path(size.at), message, severity)
+        yield Finding(found.path(size.at), message, severity)
     transfer = asked.line.last("--kv-transfer-config")
     if transfer is not None and "LMCacheConnectorV1" in (transfer.value or ""):
-        yield Breach(
+        yield Finding(
             found.path(transfer.at),
             f"{asked.model} {kind}: the in-process LMCache connector refuses it",
             Severity.ERROR if asked.sure else Severity.WARNING,

@@ -1,13 +1,14 @@
 """Options of the release that an engine's image pins: those it has, with values it takes."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from models.engine.command import Fault, FaultKind, Parser
 from models.facts.contract import EngineContract
 from policies.core import knowledge
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.rule import Weight, rule
 from policies.views.engine.container import Invocation, invocation
 from policies.views.engine.release import Release
@@ -35,7 +36,7 @@ _CERTAIN: Final = frozenset(
     tags=("engine",),
     fragments=True,
 )
-def take_known_options(container: Container, context: Context) -> Iterator[Breach]:
+def take_known_options(container: Container, context: Context) -> Iterator[Finding]:
     """VLLM-16: the engine's parser stops at an option that it does not know, in a crash loop."""
     found = invocation(container, context)
     if found is None:
@@ -45,16 +46,11 @@ def take_known_options(container: Container, context: Context) -> Iterator[Breac
     for fault, contract in _faults(found):
         severity = _severity(fault, contract, found)
         if severity is not None:
-            allowed = f" (allowed: {fault.allowed})" if fault.allowed else ""
-            yield Breach(
-                found.path(fault.at),
-                f"{_message(fault, contract, found.release)}{allowed}",
-                severity,
-                remedy=fault.mend,
-            )
+            message = _message(fault, contract, found.release)
+            yield replace(fault, path=found.path(fault.at), message=message, severity=severity)
 
 
-def _unverifiable(found: Invocation, context: Context) -> Iterator[Breach]:
+def _unverifiable(found: Invocation, context: Context) -> Iterator[Finding]:
     """Yield what keeps the options from being verified: an unknown release, unknown words."""
     fragment = found.container.pod.manifest.fragment or found.container.inherits
     if not found.words:
@@ -62,7 +58,7 @@ def _unverifiable(found: Invocation, context: Context) -> Iterator[Breach]:
     path = found.container.node["image"].path
     release = found.release
     if not release.contracts and not fragment:
-        yield Breach(
+        yield Finding(
             path,
             f"cannot verify the options of container {found.container.called}: {release.text}",
             Severity.UNKNOWN,
@@ -70,7 +66,7 @@ def _unverifiable(found: Invocation, context: Context) -> Iterator[Breach]:
             "triplane.dev/engine-version",
         )
     elif release.floats and not context.pulumi and not fragment:
-        yield Breach(
+        yield Finding(
             path,
             f"the options of container {found.container.called} can only be compared with the "
             f"newest release that is known: {release.text}",
@@ -78,7 +74,7 @@ def _unverifiable(found: Invocation, context: Context) -> Iterator[Breach]:
             remedy="pin a release",
         )
     for index in found.hidden:
-        yield Breach(
+        yield Finding(
             found.path(index),
             f"cannot verify the options of container {found.container.called}: one of its "
             "arguments is unknown",
@@ -87,13 +83,13 @@ def _unverifiable(found: Invocation, context: Context) -> Iterator[Breach]:
         )
 
 
-def _joined_words(found: Invocation) -> Iterator[Breach]:
+def _joined_words(found: Invocation) -> Iterator[Finding]:
     """Yield arguments that hold an option and its value in one word, with no shell to part them."""
     if found.shell:
         return
     for path in dict.fromkeys(found.paths):
         if found.paths.count(path) > 1 and ".args" in path:
-            yield Breach(
+            yield Finding(
                 path,
                 "without a shell this is one word for the engine, which knows no such option",
                 Severity.WARNING,

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from models.core.quantities import parse
 from policies.core.context import Context, strictness
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.engine.container import parallelism
@@ -23,7 +23,7 @@ _SHM_MIN: Final = parse("1Gi")
     weight=Weight.CRITICAL,
     tags=("parallelism",),
 )
-def share_memory(container: Container, context: Context) -> Iterator[Breach]:
+def share_memory(container: Container, context: Context) -> Iterator[Finding]:
     """VLLM-10: ranks talk through /dev/shm, whose default of 64 MiB ends NCCL at its start."""
     if not container.is_engine or container.inherits:
         return
@@ -34,12 +34,12 @@ def share_memory(container: Container, context: Context) -> Iterator[Breach]:
     path = f"{container.node.path}.volumeMounts"
     mount = container.mounts().get(_SHM)
     if mount is None:
-        yield Breach(path, f"container {container.called} has {ranks} ranks and nothing at {_SHM}")
+        yield Finding(path, f"container {container.called} has {ranks} ranks and nothing at {_SHM}")
         return
     volume = container.pod.volume(mount["name"].text() or "")
     empty = None if volume is None else volume["emptyDir"]
     if empty is None or empty["medium"].text() != "Memory":
-        yield Breach(mount.path, f"{_SHM} of container {container.called} is no memory")
+        yield Finding(mount.path, f"{_SHM} of container {container.called} is no memory")
         return
     yield from _size(container, empty["sizeLimit"], context)
 
@@ -50,15 +50,15 @@ def _shares_otherwise(container: Container) -> bool:
     return tpu or bool(container.pod.spec["hostIPC"].flag())
 
 
-def _size(container: Container, size: Node, context: Context) -> Iterator[Breach]:
+def _size(container: Container, size: Node, context: Context) -> Iterator[Finding]:
     if not size.present:
         return
     amount = parse(size.text() or "")
     limit = container.quantity("limits", "memory")
     if amount < _SHM_MIN:
-        yield Breach(size.path, f"{_SHM} of container {container.called} is smaller than 1Gi")
+        yield Finding(size.path, f"{_SHM} of container {container.called} is smaller than 1Gi")
     elif limit is not None and amount >= limit:
-        yield Breach(
+        yield Finding(
             size.path,
             f"{_SHM} of container {container.called} counts into its memory limit and is as large",
             strictness(container.pod.namespace, context),
@@ -82,7 +82,7 @@ _CACHE_VARIABLES: Final = {
     weight=Weight.CRITICAL,
     tags=("storage",),
 )
-def write_caches(container: Container, context: Context) -> Iterator[Breach]:
+def write_caches(container: Container, context: Context) -> Iterator[Finding]:
     """FB-03: the engine dies in its first compilation."""
     if container.inherits or not container.is_engine or not _is_confined(container):
         return
@@ -94,7 +94,7 @@ def write_caches(container: Container, context: Context) -> Iterator[Breach]:
         if not moved and not _writable(container, cache):
             sure = cache != "/.config" and _has_no_home(container)
             severity = Severity.ERROR if sure else Severity.WARNING
-            yield Breach(
+            yield Finding(
                 f"{container.node.path}.env",
                 f"container {container.called} cannot write {cache}",
                 severity,

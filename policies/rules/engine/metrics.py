@@ -5,10 +5,10 @@ from difflib import get_close_matches
 from typing import Final
 
 from models.core import releases
+from models.core.findings import Finding, Severity
 from models.facts.contract import EngineContract, Metric
 from policies.core import knowledge
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import UnknownFieldError, UnreadableFieldError
 from policies.core.rule import Weight, rule
 from policies.views.engine.release import Release, of_version, release
@@ -66,7 +66,7 @@ _MEANT_ALIKE: Final = 0.75
     tags=("metrics",),
     fragments=True,
 )
-def name_known_series(placed: Placed, context: Context) -> Iterator[Breach]:
+def name_known_series(placed: Placed, context: Context) -> Iterator[Finding]:
     """VLLM-12, KEDA-10, FB-01: a series that nobody exports reads as nothing, or as zero."""
     manifest = placed.manifest
     found = [*queries(manifest), *arguments(manifest)]
@@ -98,7 +98,7 @@ class _Judge:
         self.labels = {label for each in stack.manifests for label in target_labels(each)}
         self.routed = any(_is_router(stack))
 
-    def judge(self, series: Series, query: Query, *, routed: bool) -> Iterator[Breach]:
+    def judge(self, series: Series, query: Query, *, routed: bool) -> Iterator[Finding]:
         """Yield what is wrong with one series of a query; `routed`: a router's are beside it."""
         name = series.name
         if name in self.defined or name in _OF_ROUTERS:
@@ -111,7 +111,7 @@ class _Judge:
         if self._too_new(name):
             releases = " or ".join(each.text for each in self.releases)
             message = f"vLLM {releases} exports no series {name} yet"
-            yield Breach(query.path, message, remedy="use the older name, or a newer release")
+            yield Finding(query.path, message, remedy="use the older name, or a newer release")
         elif metric is not None:
             yield from self._labels(metric, series, query)
         elif not self._first_engine(name):
@@ -129,7 +129,7 @@ class _Judge:
         gone = next((r for r in self.contracts[0].removed_metrics if r.name == _base(name)), None)
         return gone is not None and gone.gone_in is not None
 
-    def _absent(self, name: str, query: Query) -> Iterator[Breach]:
+    def _absent(self, name: str, query: Query) -> Iterator[Finding]:
         newest = self.contracts[-1]
         meant = newest.series_meant(name)
         if name.startswith("vllm_") and (query.alias or not _resembles(meant, name)):
@@ -145,10 +145,10 @@ class _Judge:
             why = f" (it appeared by {since})"
         releases = " or ".join(dict.fromkeys(each.version for each in self.contracts))
         said = f"vLLM {releases}" if self.pinned else f"vLLM {newest.version}, the newest known,"
-        yield Breach(
+        yield Finding(
             query.path,
             f"{said} exports no series {name}{why}",
-            remedy=f"did you mean {meant}?" if meant else None,
+            remedy=f"did you mean {meant}?" if meant else "",
         )
 
     def _since(self, name: str) -> str | None:
@@ -159,14 +159,14 @@ class _Judge:
                 return version
         return None
 
-    def _labels(self, metric: Metric, series: Series, query: Query) -> Iterator[Breach]:
+    def _labels(self, metric: Metric, series: Series, query: Query) -> Iterator[Finding]:
         own = {*metric.labels, "le", "quantile"}
         for label, operator, value in series.matchers:
             meant = _label_meant(label, metric)
             if label in own or label in self.labels or meant is None:
                 continue
             if operator in ("=", "=~") and value not in ("", ".*"):
-                yield Breach(
+                yield Finding(
                     query.path,
                     f"{series.name} has no label {label}, so the selector matches nothing",
                     remedy=f"did you mean {meant}?",
@@ -174,7 +174,7 @@ class _Judge:
         for label in sorted(grouping_labels(query.text) - own - self.labels):
             meant = _label_meant(label, metric)
             if meant is not None and label in _WRONG_LABELS:
-                yield Breach(
+                yield Finding(
                     query.path,
                     f"{series.name} has no label {label} to group by",
                     Severity.WARNING,

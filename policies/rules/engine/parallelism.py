@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
+from models.core.findings import Finding, Severity
+from models.core.rule_ids import SHAPE_RULES, MemoryRule
 from models.engine.arguments import EngineArguments
 from models.engine.serve import arguments_in
 from policies.core import knowledge
 from policies.core.context import Context, is_house
-from policies.core.finding import Breach, Severity
 from policies.core.rule import Weight, rule
 from policies.views.engine.container import Invocation, invocation, variables
 from policies.views.engine.replica import Replica, replica
@@ -19,12 +20,10 @@ from policies.views.kubernetes.workload import Container, pods_of
 if TYPE_CHECKING:
     from models.architecture import Architecture
 
-SHAPE_RULES: Final = frozenset(
-    {"heads", "kv-heads", "quantization-groups", "positions", "prefix-caching", "block-size"}
-)
+_SPLITTING: Final = SHAPE_RULES | {MemoryRule.POSITIONS}
+OF_NO_CARD: Final = _SPLITTING | {MemoryRule.PREFIX_CACHING, MemoryRule.BLOCK_SIZE}
 """Refusals of the memory model that no card decides."""
 
-_PARALLEL: Final = ("heads", "kv-heads", "quantization-groups", "positions")
 _MIG: Final = re.compile(r"^nvidia\.com/mig-")
 _SEVERAL_NODES: Final = (
     *("--nnodes", "--node-rank", "--headless", "--data-parallel-hybrid-lb"),
@@ -42,7 +41,7 @@ _LONGER_VARIABLE: Final = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
     weight=Weight.CRITICAL,
     tags=("parallelism",),
 )
-def match_gpus(container: Container, context: Context) -> Iterator[Breach]:
+def match_gpus(container: Container, context: Context) -> Iterator[Finding]:
     """VLLM-19, GPUO-04: with too few the engine waits for Ray for ever; too many stay idle."""
     found = _engine(container, context)
     gpus = container.gpus()
@@ -61,7 +60,7 @@ def match_gpus(container: Container, context: Context) -> Iterator[Breach]:
     resources = said if group == 1 else f"{said} in each of {group} pods"
     there = _in_group(container, gpus, group)
     if ranks > there and not several and not _may_be_elsewhere(asked, group):
-        yield Breach(
+        yield Finding(
             path,
             f"container {container.called} has {_product(asked)} = {_counted(ranks)}, its pod "
             f"{resources}",
@@ -69,7 +68,7 @@ def match_gpus(container: Container, context: Context) -> Iterator[Breach]:
     elif in_pod < gpus and ranks < there and not _is_open(found, several=several):
         own = context.pulumi or is_house(container.pod.namespace)
         nvidia = all(name.startswith("nvidia.com/") for name in container.accelerators())
-        yield Breach(
+        yield Finding(
             path,
             f"container {container.called} has {_product(asked)} = {_counted(ranks)}, its pod "
             f"{resources}: the others stay idle",
@@ -149,11 +148,11 @@ def _uses_ray(asked: Replica) -> bool:
     return backend == "ray" or "ray start" in script or "multi-node" in script
 
 
-def _slices(asked: Replica, container: Container) -> Iterator[Breach]:
+def _slices(asked: Replica, container: Container) -> Iterator[Finding]:
     names = [name for name in container.accelerators() if _MIG.match(name)]
     tensor = asked.count("tensor_parallel_size") or 1
     if names and tensor > 1:
-        yield Breach(
+        yield Finding(
             container.node["args"].path,
             f"tensor parallel size {tensor} over slices of a GPU ({names[0]}): a process sees one "
             "slice only",
@@ -161,10 +160,10 @@ def _slices(asked: Replica, container: Container) -> Iterator[Breach]:
         )
 
 
-def _node(asked: Replica, gpus: int) -> Iterator[Breach]:
+def _node(asked: Replica, gpus: int) -> Iterator[Finding]:
     most = asked.place.node_gpus
     if most is not None and gpus > most:
-        yield Breach(
+        yield Finding(
             asked.found.container.node["resources"].path,
             f"the pod takes {gpus} GPUs, {asked.place.said} has {most}: it is never scheduled",
             remedy="choose a machine type with more GPUs, or fewer ranks",
@@ -179,7 +178,7 @@ def _node(asked: Replica, gpus: int) -> Iterator[Breach]:
     tags=("parallelism",),
     fragments=True,
 )
-def split_evenly(container: Container, context: Context) -> Iterator[Breach]:
+def split_evenly(container: Container, context: Context) -> Iterator[Finding]:
     """VLLM-01, 02, 03: heads, KV heads and quantization groups; positions of the model."""
     found = _engine(container, context)
     if found is None or container.pod.follows:
@@ -193,11 +192,13 @@ def split_evenly(container: Container, context: Context) -> Iterator[Breach]:
     except (ValidationError, ValueError):
         return
     path = container.node["args"].path
-    for name, reason, mend in _refused(model, given):
-        if name not in _PARALLEL or (name == "positions" and _may_be_longer(asked)):
+    for refusal in _refused(model, given):
+        longer = refusal.rule == MemoryRule.POSITIONS and _may_be_longer(asked)
+        if refusal.rule not in _SPLITTING or longer:
             continue
         severity = Severity.ERROR if asked.sure else Severity.WARNING
-        yield Breach(path, f"{asked.model}: {reason}", severity, remedy=mend)
+        message = f"{asked.model}: {refusal.message}"
+        yield Finding(path, message, severity, refusal.remedy)
     yield from _replicated(model, given, asked, path)
 
 
@@ -208,7 +209,7 @@ def _may_be_longer(asked: Replica) -> bool:
     return told or any(asked.line.last(each) for each in ("--hf-overrides", "--rope-scaling"))
 
 
-def _refused(model: "Architecture", given: EngineArguments) -> Iterator[tuple[str, str, str]]:
+def _refused(model: "Architecture", given: EngineArguments) -> tuple[Finding, ...]:
     from models.memory import BudgetRequest, Card, behavior_of
     from models.memory.inputs.request import resolve
     from models.memory.verdict.refusals import refusals
@@ -219,19 +220,18 @@ def _refused(model: "Architecture", given: EngineArguments) -> Iterator[tuple[st
         behavior=behavior_of(knowledge.newest().version),
         arguments=given,
     )
-    for refusal in refusals(request, resolve(request)):
-        yield refusal.rule, refusal.reason, refusal.mend
+    return refusals(request, resolve(request))
 
 
 def _replicated(
     model: "Architecture", given: EngineArguments, asked: Replica, path: str
-) -> Iterator[Breach]:
+) -> Iterator[Finding]:
     from models.architecture import CacheKind
 
     latent = (CacheKind.MLA, CacheKind.MLA_SLIDING)
     heads = [c.kv_heads for c in model.caches if not c.kind.is_state and c.kind not in latent]
     if heads and given.tensor_parallel_size > min(heads):
-        yield Breach(
+        yield Finding(
             path,
             f"{asked.model} has {min(heads)} KV heads: {given.tensor_parallel_size} ranks hold "
             "copies of them, so that more ranks do not buy more KV cache",

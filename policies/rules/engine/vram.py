@@ -1,19 +1,21 @@
 """Memory of GPUs against what an engine loads, and what its card computes and keeps."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
+from models.core.findings import Finding, Severity
 from models.core.problems import ProblemsError
+from models.core.rule_ids import MemoryRule
 from models.engine.arguments import ARGUMENTS, MOST_UTILIZATION, EngineArguments
 from models.engine.serve import arguments_in
 from models.facts.contract import EngineContract, MinimumCapability
 from policies.core import knowledge
 from policies.core.context import Context, is_house
-from policies.core.finding import Breach, Severity
 from policies.core.rule import Weight, rule
-from policies.rules.engine.parallelism import SHAPE_RULES
+from policies.rules.engine.parallelism import OF_NO_CARD
 from policies.views.engine.container import invocation
 from policies.views.engine.replica import Replica, replica
 from policies.views.kubernetes.workload import Container
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 _NVIDIA: Final = "nvidia.com/gpu"
 _SLICE: Final = "nvidia.com/mig-"
-_BYTES: Final = frozenset({"no-memory", "one-request"})
+_ESTIMATED: Final = frozenset({MemoryRule.NO_MEMORY, MemoryRule.ONE_REQUEST})
 _UNSURE_GIB: Final = 0.75
 _UNSURE_SHARE: Final = 0.02
 """How far the estimate may be off before a file of somebody else is called wrong: the model's
@@ -41,7 +43,7 @@ _CACHE_DTYPE: Final = ARGUMENTS["kv_cache_dtype"].option
     weight=Weight.CRITICAL,
     tags=("memory",),
 )
-def fit_memory(container: Container, context: Context) -> Iterator[Breach]:
+def fit_memory(container: Container, context: Context) -> Iterator[Finding]:
     """VLLM-04, 05, 09, 14, 15, PSTK-05, FB-13: what the engine says after it has loaded."""
     if container.inherits or container.pod.follows or not _takes_gpus(container):
         return
@@ -55,7 +57,7 @@ def fit_memory(container: Container, context: Context) -> Iterator[Breach]:
     yield from _utilization(asked, path, context)
     if asked.missing or asked.model is None:
         yield from _stated_limits(asked, path)
-        yield Breach(
+        yield Finding(
             path,
             f"cannot verify that container {container.called} fits its GPUs: "
             + "; ".join(asked.missing),
@@ -81,16 +83,16 @@ def _own(container: Container, context: Context) -> bool:
     return context.pulumi or is_house(container.pod.namespace)
 
 
-def _utilization(asked: Replica, path: str, context: Context) -> Iterator[Breach]:
+def _utilization(asked: Replica, path: str, context: Context) -> Iterator[Finding]:
     try:
         share = float(asked.given("gpu_memory_utilization") or 0.5)
     except ValueError:
         return
     if not 0 < share <= 1:
-        yield Breach(path, f"--gpu-memory-utilization {share:g} is no share between 0 and 1")
+        yield Finding(path, f"--gpu-memory-utilization {share:g} is no share between 0 and 1")
     elif share > MOST_UTILIZATION and asked.line.argument("kv_cache_memory_bytes") is None:
         own = _own(asked.found.container, context)
-        yield Breach(
+        yield Finding(
             path,
             f"--gpu-memory-utilization {share:g} leaves nothing for the CUDA context and other "
             "processes",
@@ -104,20 +106,18 @@ def _contract(asked: Replica) -> EngineContract:
     return contracts[-1] if contracts else knowledge.newest()
 
 
-def _of_cards(asked: Replica, path: str, context: Context) -> Iterator[Breach]:
+def _of_cards(asked: Replica, path: str, context: Context) -> Iterator[Finding]:
     """Yield what every card that the pod may run on refuses; what only some do is a warning."""
     cards = dict.fromkeys(asked.place.cards)
     by_card = [list(_of_card(asked, card, path, context)) for card in cards]
     everywhere = all(any(each.severity is Severity.ERROR for each in found) for found in by_card)
     for found in by_card:
-        for breach in found:
-            if breach.severity is Severity.ERROR and not everywhere:
-                yield Breach(breach.path, breach.message, Severity.WARNING, breach.remedy)
-            else:
-                yield breach
+        for finding in found:
+            risky = finding.severity is Severity.ERROR and not everywhere
+            yield replace(finding, severity=Severity.WARNING) if risky else finding
 
 
-def _of_card(asked: Replica, card: "Card", path: str, context: Context) -> Iterator[Breach]:
+def _of_card(asked: Replica, card: "Card", path: str, context: Context) -> Iterator[Finding]:
     from models.memory import Verdict, budget
 
     own = _own(asked.found.container, context)
@@ -130,26 +130,25 @@ def _of_card(asked: Replica, card: "Card", path: str, context: Context) -> Itera
     except (ValidationError, ProblemsError, ValueError) as error:
         text = " ".join(str(error).split())[:200]
         message = f"cannot verify that container {called} fits its GPUs: {text}"
-        yield Breach(path, message, Severity.UNKNOWN)
+        yield Finding(path, message, Severity.UNKNOWN)
         return
     if note:
-        yield Breach(path, f"container {called}: {note}", Severity.WARNING, "set --dtype=half")
+        yield Finding(path, f"container {called}: {note}", Severity.WARNING, "set --dtype=half")
     where = f"container {called} with {asked.model} on {card.product or asked.place.said}"
     remedy = _remedy(fit, asked)
-    for name, reason in zip(fit.rules, fit.reasons, strict=False):
-        if name in SHAPE_RULES or name == "gpus":
+    for refusal in fit.refusals:
+        if refusal.rule in OF_NO_CARD or refusal.rule == MemoryRule.GPUS:
             continue
-        certain = own or (sure and _is_certain(name, reason, fit, asked))
-        severity = Severity.ERROR if certain else Severity.WARNING
-        if name == "incomplete":
+        certain = own or (sure and _is_certain(refusal, fit, asked))
+        severity = refusal.severity if certain else Severity.WARNING
+        if refusal.severity is Severity.UNKNOWN:
             severity = Severity.UNKNOWN
-        yield Breach(path, f"{where}: {reason.partition('; ')[0]}{_terms(fit)}", severity, remedy)
+        message = f"{where}: {refusal.message}{_terms(fit)}"
+        yield Finding(path, message, severity, remedy)
     if fit.verdict is Verdict.FITS and not fit.is_within_bound:
-        low, need = fit.kv_cache_gib_low or 0.0, fit.needed_kv_gib or 0.0
-        yield Breach(
+        yield Finding(
             path,
-            f"{where} would probably start, but its KV cache may have as little as "
-            f"{low:.2f} GiB, and one request of full length needs {need:.2f} GiB{_terms(fit)}",
+            f"{where} {fit.beyond_bound}{_terms(fit)}",
             Severity.ERROR if own else Severity.WARNING,
             remedy="lower --max-model-len, --max-num-batched-tokens or --max-num-seqs",
         )
@@ -187,15 +186,14 @@ def _request(
     return request, note
 
 
-def _is_certain(name: str, reason: str, fit: "Budget", asked: Replica) -> bool:
+def _is_certain(refusal: Finding, fit: "Budget", asked: Replica) -> bool:
     """Whether a refusal is beyond what the estimate may be off by."""
-    if name == "capability":
-        return not ("kv_cache_dtype fp8" in reason and _chooses_flashinfer(asked))
-    if name == "kv-cache-dtype":
-        return False
-    if name in _BYTES:
+    if refusal.rule == MemoryRule.CAPABILITY:
+        narrow = refusal.path == "kv_cache_dtype" and (refusal.value or "").startswith("fp8")
+        return not (narrow and _chooses_flashinfer(asked))
+    if refusal.rule in _ESTIMATED:
         return _lacking(fit) > _UNSURE_GIB + _UNSURE_SHARE * (fit.requested_gib or 0.0)
-    if name == "mamba-blocks":
+    if refusal.rule == MemoryRule.MAMBA_BLOCKS:
         return (fit.gpu_blocks or 0) < 0.8 * (fit.max_num_seqs or 0)
     return False
 
@@ -218,30 +216,14 @@ def _chooses_flashinfer(asked: Replica) -> bool:
 
 
 def _terms(fit: "Budget") -> str:
-    figures = (
-        ("weights", fit.weights_gib),
-        ("activation", fit.activation_gib),
-        ("CUDA graphs", fit.cuda_graph_gib),
-        ("KV cache", fit.kv_cache_gib),
-        ("one request", fit.needed_kv_gib),
-    )
-    told = ", ".join(f"{name} {gib:.2f} GiB" for name, gib in figures if gib is not None)
-    if told and fit.sources.get("weights_gib") == "golden":
-        told += f", weights by the engine's own code ({fit.golden})"
-    return f" ({told}, of {fit.requested_gib or 0.0:.2f} GiB asked for)" if told else ""
+    return f" ({fit.terms}, of {fit.requested_gib or 0.0:.2f} GiB asked for)" if fit.terms else ""
 
 
-def _remedy(fit: "Budget", asked: Replica) -> str | None:
-    node = asked.place.node_gpus or 8
-    useful = [
-        each.text
-        for each in fit.remedies
-        if int(each.settings.get("tensor_parallel_size", 1)) <= node
-    ]
-    return "; or ".join(useful[:2]) or None
+def _remedy(fit: "Budget", asked: Replica) -> str:
+    return "; or ".join(fit.remedies_on(asked.place.node_gpus or 8)[:2])
 
 
-def _stated_limits(asked: Replica, path: str) -> Iterator[Breach]:
+def _stated_limits(asked: Replica, path: str) -> Iterator[Finding]:
     """Yield what the arguments themselves ask of the card, whatever the model is."""
     release = asked.found.release
     if not asked.place.sure or release.beyond < 0 or not release.contracts:
@@ -257,7 +239,7 @@ def _stated_limits(asked: Replica, path: str) -> Iterator[Breach]:
                     ARGUMENTS["kv_cache_dtype"].option
                 ) and _chooses_flashinfer(asked)
                 several = len(set(asked.place.cards)) > 1
-                yield Breach(
+                yield Finding(
                     path,
                     f"{what} needs compute capability {needed[0]}.{needed[1]}, "
                     f"{card.product or asked.place.said} has {major}.{minor}",

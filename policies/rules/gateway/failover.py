@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.rules.gateway.routes import parents, policies_on, routes_of, targets
@@ -23,7 +23,7 @@ _INSIDE: Final = (".svc", ".svc.cluster.local", ".cluster.local")
     weight=Weight.CRITICAL,
     tags=("gateway",),
 )
-def take_over_when_checked(placed: Placed, context: Context) -> Iterator[Breach]:
+def take_over_when_checked(placed: Placed, context: Context) -> Iterator[Finding]:
     """EAIG-13: without a health check the next priority never gets a request."""
     if not placed.manifest.is_kind("AIGatewayRoute"):
         return
@@ -40,7 +40,7 @@ def take_over_when_checked(placed: Placed, context: Context) -> Iterator[Breach]
                 if backend["priority"].integer()
             )
             message = f"nothing checks the backends before {names}, which therefore never answers"
-            yield Breach(each["backendRefs"].path, message, severity)
+            yield Finding(each["backendRefs"].path, message, severity)
 
 
 @rule(
@@ -49,7 +49,7 @@ def take_over_when_checked(placed: Placed, context: Context) -> Iterator[Breach]
     remedy="set priority on the backend in reserve (0 comes first), or weight on each of them",
     tags=("gateway",),
 )
-def say_shares(placed: Placed, context: Context) -> Iterator[Breach]:
+def say_shares(placed: Placed, context: Context) -> Iterator[Finding]:
     """EAIG-13: two backends are shares of the requests, not one and its fallback."""
     route = placed.manifest
     if not route.is_kind("AIGatewayRoute"):
@@ -65,7 +65,7 @@ def say_shares(placed: Placed, context: Context) -> Iterator[Breach]:
         if len(backends) > 1 and not said:
             names = ", ".join(backend["name"].text() or "" for backend in backends)
             message = f"each of {names} gets an equal share of the requests"
-            yield Breach(each["backendRefs"].path, message, Severity.WARNING)
+            yield Finding(each["backendRefs"].path, message, Severity.WARNING)
 
 
 def _is_placed(backend: Node, in_reserve: set[str]) -> bool:
@@ -84,7 +84,7 @@ def _is_placed(backend: Node, in_reserve: set[str]) -> bool:
     weight=Weight.CRITICAL,
     tags=("gateway",),
 )
-def keep_gateways(placed: Placed, context: Context) -> Iterator[Breach]:
+def keep_gateways(placed: Placed, context: Context) -> Iterator[Finding]:
     """EAIG-11: the limit or health check of the Gateway is gone for that route."""
     policy = placed.manifest
     if not policy.is_kind("BackendTrafficPolicy") or policy.spec["mergeType"].present:
@@ -97,7 +97,7 @@ def keep_gateways(placed: Placed, context: Context) -> Iterator[Breach]:
         lost = [key for key, _ in other.spec.pairs() if key not in own and key not in _ATTACHED]
         if targets(other) & above and lost:
             message = f"it replaces {other.label}, whose {', '.join(lost)} it does not have"
-            yield Breach("spec", message)
+            yield Finding("spec", message)
 
 
 _ROUTES: Final = ("AIGatewayRoute", "HTTPRoute", "GRPCRoute")
@@ -111,7 +111,7 @@ _ROUTES: Final = ("AIGatewayRoute", "HTTPRoute", "GRPCRoute")
     weight=Weight.CRITICAL,
     tags=("gateway",),
 )
-def check_what_answers(placed: Placed, context: Context) -> Iterator[Breach]:
+def check_what_answers(placed: Placed, context: Context) -> Iterator[Finding]:
     """A check asks every backend of a route: a provider without the path is never healthy."""
     active = placed.manifest.spec.at("healthCheck", "active")
     path = active.at("http", "path")
@@ -119,7 +119,7 @@ def check_what_answers(placed: Placed, context: Context) -> Iterator[Breach]:
         return
     for route in routes_of(placed, "AIGatewayRoute"):
         for host in _hosts_outside(route, placed):
-            yield Breach(path.path, f"{host} is asked for {path.text()} by {route.label}")
+            yield Finding(path.path, f"{host} is asked for {path.text()} by {route.label}")
 
 
 def _hosts_outside(route: Manifest, placed: Placed) -> Iterator[str]:

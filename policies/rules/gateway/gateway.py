@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from models.core.quantities import parse
 from policies.core.context import Context, strictness
-from policies.core.finding import Breach, Severity
 from policies.core.rule import Weight, rule
 from policies.rules.gateway.routes import named, parents, routes_of, targets
 from policies.views.kubernetes.stack import Placed
@@ -24,7 +24,7 @@ _FILTER_FIELDS: Final = frozenset(
     weight=Weight.CRITICAL,
     tags=("gateway",),
 )
-def let_prompts_through(placed: Placed, context: Context) -> Iterator[Breach]:
+def let_prompts_through(placed: Placed, context: Context) -> Iterator[Finding]:
     """EAIG-01: the default buffer of 32 KiB answers longer prompts with 413."""
     gateway = placed.manifest
     if not gateway.is_kind("Gateway") or not any(
@@ -41,11 +41,11 @@ def let_prompts_through(placed: Placed, context: Context) -> Iterator[Breach]:
         # Without any policy in sight another file may hold it.
         severity = Severity.ERROR if limits else strictness(gateway.namespace, context)
         message = "no ClientTrafficPolicy sets its buffer: prompts above 32 KiB get a 413"
-        yield Breach("spec", message, severity)
+        yield Finding("spec", message, severity)
     for limit in given:
         if parse(limit.text() or "") < _BUFFER_MIN:
             message = f"the buffer of {limit.text()} refuses longer prompts"
-            yield Breach(limit.path, message, target=gateway.label)
+            yield Finding(limit.path, message, subject=gateway.label)
 
 
 @rule(
@@ -55,13 +55,13 @@ def let_prompts_through(placed: Placed, context: Context) -> Iterator[Breach]:
     tags=("gateway",),
     fragments=True,
 )
-def have_known_fields(placed: Placed, context: Context) -> Iterator[Breach]:
+def have_known_fields(placed: Placed, context: Context) -> Iterator[Finding]:
     """EAIG-01: what the definition does not know is pruned without a word."""
     manifest = placed.manifest
     if manifest.is_kind("HTTPRouteFilter") and manifest.group == "gateway.envoyproxy.io":
         for key, node in manifest.spec.pairs():
             if key not in _FILTER_FIELDS:
-                yield Breach(node.path, f"HTTPRouteFilter has no field {key}: it is dropped")
+                yield Finding(node.path, f"HTTPRouteFilter has no field {key}: it is dropped")
 
 
 @rule(
@@ -71,7 +71,7 @@ def have_known_fields(placed: Placed, context: Context) -> Iterator[Breach]:
     "io.envoy.ai_gateway",
     tags=("gateway",),
 )
-def charge_known_costs(placed: Placed, context: Context) -> Iterator[Breach]:
+def charge_known_costs(placed: Placed, context: Context) -> Iterator[Finding]:
     """EAIG-10: a key that nobody declares charges nothing, and the limit never holds."""
     policy = placed.manifest
     if not policy.is_kind("BackendTrafficPolicy"):
@@ -86,4 +86,4 @@ def charge_known_costs(placed: Placed, context: Context) -> Iterator[Breach]:
         for each in policy.spec.at("rateLimit", kind, "rules").items():
             key = each.at("cost", "response", "metadata", "key")
             if key.present and key.text() not in declared:
-                yield Breach(key.path, f"no route declares the cost {key.text()!r}")
+                yield Finding(key.path, f"no route declares the cost {key.text()!r}")

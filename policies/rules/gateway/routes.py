@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.kubernetes.manifest import Manifest
@@ -43,7 +43,7 @@ def _is_cut(limit: float | None) -> bool:
     weight=Weight.CRITICAL,
     tags=("gateway",),
 )
-def outlive_answers(placed: Placed, context: Context) -> Iterator[Breach]:
+def outlive_answers(placed: Placed, context: Context) -> Iterator[Finding]:
     """EAIG-02: a route's timeout covers the whole response, streams included."""
     route = placed.manifest
     ai = route.is_kind("AIGatewayRoute")
@@ -56,15 +56,15 @@ def outlive_answers(placed: Placed, context: Context) -> Iterator[Breach]:
         for key, limit in zip(("request", "backendRequest"), limits, strict=True):
             if _is_cut(limit):
                 message = f"the {key} timeout of {limit:g} s ends answers in the middle"
-                yield Breach(timeouts[key].path, message)
+                yield Finding(timeouts[key].path, message)
         if limits[0] is not None or lifted:
             continue
         if ai:
             message = "no request timeout is set: the default of 60 s covers the whole answer"
-            yield Breach(each.path, message, Severity.WARNING)
+            yield Finding(each.path, message, Severity.WARNING)
         elif _is_envoys(placed):
             message = "no request timeout is set: Envoy Gateway's default of 15 s ends answers"
-            yield Breach(each.path, message)
+            yield Finding(each.path, message)
 
 
 def _leads_to_model(placed: Placed) -> bool:
@@ -173,7 +173,7 @@ def _policy_lifts(policy: Manifest) -> bool:
     weight=Weight.CRITICAL,
     tags=("gateway",),
 )
-def cut_no_answer(placed: Placed, context: Context) -> Iterator[Breach]:
+def cut_no_answer(placed: Placed, context: Context) -> Iterator[Finding]:
     """EAIG-03, EAIG-05: a limit for each attempt silently caps the route's own."""
     policy = placed.manifest
     if not policy.is_kind("BackendTrafficPolicy"):
@@ -181,17 +181,17 @@ def cut_no_answer(placed: Placed, context: Context) -> Iterator[Breach]:
     severity = Severity.ERROR if _is_of_model(placed) else Severity.WARNING
     whole = policy.spec.at("timeout", "http", "requestTimeout")
     if _is_cut(seconds(whole)):
-        yield Breach(whole.path, f"answers end after {whole.text()}", severity)
+        yield Finding(whole.path, f"answers end after {whole.text()}", severity)
     attempt = policy.spec.at("retry", "perRetry", "timeout")
     limit = seconds(attempt)
     if limit is not None and 0 < limit <= _STREAM_SEC:
-        yield Breach(
+        yield Finding(
             attempt.path, f"each attempt, the answer included, ends after {limit:g} s", severity
         )
     size = policy.spec.at("loadBalancer", "consistentHash", "tableSize")
     if size.present and not _is_prime(size.integer()):
         message = f"tableSize {size.integer()} is no prime of at most {_TABLE_MAX}"
-        yield Breach(size.path, message)
+        yield Finding(size.path, message)
 
 
 def _is_of_model(placed: Placed) -> bool:

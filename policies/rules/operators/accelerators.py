@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from models.core.findings import Finding
 from policies.core.context import Context
-from policies.core.finding import Breach
 from policies.core.rule import Weight, rule
 from policies.views.aws.resource import AwsPlaced, region_of
 from policies.views.engine.cards import ACCELERATOR_ANNOTATION
@@ -53,7 +53,7 @@ _PRODUCT: Final = "nvidia.com/gpu.product"
     weight=Weight.CRITICAL,
     tags=("aws", "gpu-operator"),
 )
-def leave_what_image_brings(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
+def leave_what_image_brings(placed: AwsPlaced, context: Context) -> Iterator[Finding]:
     """GPUO-01: no driver container exists for Amazon Linux, so no GPU is ever allocatable."""
     group = placed.resource
     if not group.is_kind("eks.NodeGroup") or not group.body["amiType"].present:
@@ -67,7 +67,7 @@ def leave_what_image_brings(placed: AwsPlaced, context: Context) -> Iterator[Bre
             continue
         operators = _of_region(placed, context)
         if operators and all(each.enabled(part) for each in operators):
-            yield Breach(
+            yield Finding(
                 group.body["amiType"].path,
                 f"{image} brings its {part}, and {operators[0].manifest.label} installs one "
                 f"({part}.enabled is not false)",
@@ -103,7 +103,7 @@ def _may_meet(one: str | None, other: str | None) -> bool:
     weight=Weight.CRITICAL,
     tags=("gpu-operator",),
 )
-def leave_driver(placed: Placed, context: Context) -> Iterator[Breach]:
+def leave_driver(placed: Placed, context: Context) -> Iterator[Finding]:
     """GPUO-01, as an export of a cluster shows it: nodes say what they run."""
     operator = gpu_operator(placed.manifest)
     if operator is None or not operator.enabled("driver"):
@@ -114,7 +114,7 @@ def leave_driver(placed: Placed, context: Context) -> Iterator[Breach]:
         off = node.labels().get(_DEPLOY["driver"], "true") != "true"
         has_gpus = gpus or "nvidia.com/gpu.present" in node.labels()
         if has_gpus and not off and image.startswith(("Amazon Linux", "Bottlerocket")):
-            yield Breach(
+            yield Finding(
                 f"{operator.settings.path}.driver.enabled".lstrip("."),
                 f"node {node.name} runs {image}, for which there is no driver container",
             )
@@ -128,7 +128,7 @@ def leave_driver(placed: Placed, context: Context) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("gpu-operator", "isolation"),
 )
-def reach_gpu_nodes(placed: Placed, context: Context) -> Iterator[Breach]:
+def reach_gpu_nodes(placed: Placed, context: Context) -> Iterator[Finding]:
     """GPUO-02: without them a node never gets nvidia.com/gpu.present, which engines select.
 
     Taints are known from nodes, and from what pods that take GPUs tolerate.
@@ -142,7 +142,7 @@ def reach_gpu_nodes(placed: Placed, context: Context) -> Iterator[Breach]:
         for owner, said, taint in taints:
             meets = _may_meet(here, _region(owner, context))
             if meets and not tolerates(tolerations, taint):
-                yield Breach(path, f"{said} has the taint {_written(taint)}, which stays out")
+                yield Finding(path, f"{said} has the taint {_written(taint)}, which stays out")
 
 
 def _written(taint: Mapping[str, str]) -> str:
@@ -187,7 +187,7 @@ def _taint(given: Mapping[str, str], *, exists: bool) -> Iterator[Mapping[str, s
     weight=Weight.CRITICAL,
     tags=("parallelism", "gpu-operator"),
 )
-def take_one_share(container: Container, context: Context) -> Iterator[Breach]:
+def take_one_share(container: Container, context: Context) -> Iterator[Finding]:
     """GPUO-04, with MIG strategy single or time slicing: shares look like whole GPUs.
 
     A process sees one MIG slice only, and turns of one card are the same card.
@@ -200,7 +200,7 @@ def take_one_share(container: Container, context: Context) -> Iterator[Breach]:
         replica(found, context).count("pipeline_parallel_size") or 1
     )
     if ranks > 1 or container.gpus() > 1:
-        yield Breach(
+        yield Finding(
             container.node["args"].path,
             f"container {container.called} has {max(ranks, container.gpus())} ranks on {share}",
         )
@@ -225,7 +225,7 @@ def _share(pod: Pod) -> str | None:
     weight=Weight.CRITICAL,
     tags=("gpu-operator",),
 )
-def name_slices(placed: Placed, context: Context) -> Iterator[Breach]:
+def name_slices(placed: Placed, context: Context) -> Iterator[Finding]:
     """GPUO-04: a resource that no node has is never scheduled."""
     here = _region(placed.manifest, context)
     operators = [
@@ -244,9 +244,9 @@ def name_slices(placed: Placed, context: Context) -> Iterator[Breach]:
             slices = [name for name in asked if _MIG_RESOURCE.match(name)]
             path = container.node["resources"].path
             if slices and "mixed" not in strategies:
-                yield Breach(path, f"{slices[0]} is asked for, and mig.strategy is not mixed")
+                yield Finding(path, f"{slices[0]} is asked for, and mig.strategy is not mixed")
             elif "nvidia.com/gpu" in asked and strategies == {"mixed"} and _sliced(pod):
-                yield Breach(path, "nvidia.com/gpu is asked for on slices that have other names")
+                yield Finding(path, "nvidia.com/gpu is asked for on slices that have other names")
 
 
 def _sliced(pod: Pod) -> bool:

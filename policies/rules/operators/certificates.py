@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context, strictness
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.kubernetes.manifest import Manifest
@@ -29,7 +29,7 @@ def _is_certificate(manifest: Manifest) -> bool:
     remedy="correct issuerRef (an Issuer serves its own namespace only, a ClusterIssuer all)",
     tags=("certificates", "names"),
 )
-def find_its_issuer(placed: Placed, context: Context) -> Iterator[Breach]:
+def find_its_issuer(placed: Placed, context: Context) -> Iterator[Finding]:
     """It is never issued, and the listener that waits for it never opens."""
     manifest = placed.manifest
     if not _is_certificate(manifest) or not context.whole:
@@ -47,7 +47,7 @@ def find_its_issuer(placed: Placed, context: Context) -> Iterator[Breach]:
         # Often somebody else's, unless the stack makes issuers itself.
         ours = any(placed.stack.of_kind("ClusterIssuer"))
         severity = severity if ours else Severity.WARNING
-    yield Breach(ref.path, f"there is no {kind} {ref['name'].text()}", severity)
+    yield Finding(ref.path, f"there is no {kind} {ref['name'].text()}", severity)
 
 
 @rule(
@@ -56,14 +56,14 @@ def find_its_issuer(placed: Placed, context: Context) -> Iterator[Breach]:
     remedy="set privateKey.rotationPolicy: Never on certificates with isCA",
     tags=("certificates",),
 )
-def keep_authority_key(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def keep_authority_key(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """cert-manager rotates keys by default since 1.18: clients that hold the old authority fail."""
     if not _is_certificate(manifest) or not manifest.spec["isCA"].flag():
         return
     policy = manifest.spec.at("privateKey", "rotationPolicy")
     if not policy.present or policy.text() != "Never":
         severity = strictness(manifest.namespace, context)
-        yield Breach(policy.path, "the authority gets another key at each renewal", severity)
+        yield Finding(policy.path, "the authority gets another key at each renewal", severity)
 
 
 @rule(
@@ -72,7 +72,7 @@ def keep_authority_key(manifest: Manifest, context: Context) -> Iterator[Breach]
     remedy="set duration to at most 9552h (398 days) and renewBefore below it",
     tags=("certificates",),
 )
-def be_accepted(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def be_accepted(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """Clients refuse it, or it is renewed without end."""
     if not _is_certificate(manifest):
         return
@@ -80,10 +80,10 @@ def be_accepted(manifest: Manifest, context: Context) -> Iterator[Breach]:
     lives = _hours(life) if life.present else None
     if lives is not None and lives > _LONGEST_HOURS and not manifest.spec["isCA"].flag():
         message = f"the certificate lives {lives / 24:.0f} days; clients accept 398"
-        yield Breach(life.path, message, strictness(manifest.namespace, context))
+        yield Finding(life.path, message, strictness(manifest.namespace, context))
     early = _hours(before) if before.present else None
     if lives is not None and early is not None and early >= lives:
-        yield Breach(before.path, "it is renewed before it begins, without end")
+        yield Finding(before.path, "it is renewed before it begins, without end")
 
 
 def _hours(node: Node) -> float | None:
@@ -102,7 +102,7 @@ def _hours(node: Node) -> float | None:
     weight=Weight.CRITICAL,
     tags=("certificates", "gateway", "names"),
 )
-def serve_its_name(placed: Placed, context: Context) -> Iterator[Breach]:
+def serve_its_name(placed: Placed, context: Context) -> Iterator[Finding]:
     """Every client refuses the connection."""
     gateway = placed.manifest
     if not gateway.is_kind("Gateway") or gateway.group != "gateway.networking.k8s.io":
@@ -115,7 +115,7 @@ def serve_its_name(placed: Placed, context: Context) -> Iterator[Breach]:
                 names = certificate.spec["dnsNames"].words()
                 if hostname is not None and not any(covers(name, hostname) for name in names):
                     message = f"{certificate.label} is for {', '.join(names) or 'no name'}"
-                    yield Breach(listener["hostname"].path, f"{message}, not {hostname}")
+                    yield Finding(listener["hostname"].path, f"{message}, not {hostname}")
 
 
 def _of_secret(placed: Placed, namespace: str | None, secret: str | None) -> Iterator[Manifest]:

@@ -6,9 +6,9 @@ from typing import Any, Final, cast
 
 import yaml
 
+from models.core.findings import Finding
 from policies.core import knowledge
 from policies.core.context import Context
-from policies.core.finding import Breach
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.core.unknowns import Unknown
@@ -30,10 +30,10 @@ def _is_release(manifest: Manifest) -> bool:
     weight=Weight.CRITICAL,
     tags=("charts", "names"),
 )
-def have_fixed_name(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def have_fixed_name(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """PULK-07: a suffix that Pulumi adds is in the name of everything that the chart makes."""
     if _is_release(manifest) and not manifest.body["name"].text():
-        yield Breach("name", "the release has no name of its own, and gets a random suffix")
+        yield Finding("name", "the release has no name of its own, and gets a random suffix")
 
 
 @rule(
@@ -42,16 +42,16 @@ def have_fixed_name(manifest: Manifest, context: Context) -> Iterator[Breach]:
     remedy="give the exact version (version=...), as catalog/charts.yaml does",
     tags=("charts",),
 )
-def pin_version(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def pin_version(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """A range, or nothing, takes another chart tomorrow than the one that was tested."""
     if not _is_release(manifest):
         return
     version = manifest.body["version"].text()
     local = (manifest.body["chart"].text() or "").startswith((".", "/"))
     if version is None and not local:
-        yield Breach("version", "the release takes the newest chart there is")
+        yield Finding("version", "the release takes the newest chart there is")
     elif version is not None and not _EXACT.match(version):
-        yield Breach("version", f"{version!r} is a range of versions")
+        yield Finding("version", f"{version!r} is a range of versions")
 
 
 @rule(
@@ -61,10 +61,10 @@ def pin_version(manifest: Manifest, context: Context) -> Iterator[Breach]:
     weight=Weight.HIGH,
     tags=("charts",),
 )
-def be_waited_for(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def be_waited_for(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """PULK-04: objects of a chart's definitions come after the chart, if anything waits for it."""
     if _is_release(manifest) and manifest.body["skipAwait"].flag():
-        yield Breach("skipAwait", "the release is not waited for")
+        yield Finding("skipAwait", "the release is not waited for")
 
 
 @rule(
@@ -73,7 +73,7 @@ def be_waited_for(manifest: Manifest, context: Context) -> Iterator[Breach]:
     remedy="correct the key's spelling or the value's type (helm show values lists them)",
     tags=("charts",),
 )
-def set_known_values(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def set_known_values(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """Helm ignores a misspelt key without a word, and the text "false" is true to it.
 
     Judged are charts of the catalog in its version, as far as their default values are at hand.
@@ -88,7 +88,7 @@ def set_known_values(manifest: Manifest, context: Context) -> Iterator[Breach]:
             continue
         given = _known(manifest.body["values"])
         for fault in faults(given, yaml.safe_load(defaults) or {}, chart.open_values):
-            yield Breach(f"values.{fault.split(' ')[0]}", fault)
+            yield Finding(f"values.{fault.split(' ')[0]}", fault)
 
 
 def _chart(text: str) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context, is_house, strictness
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.kubernetes.manifest import Manifest
@@ -31,7 +31,7 @@ def _is_store(manifest: Manifest) -> bool:
     weight=Weight.MEDIUM,
     tags=("secrets", "drift"),
 )
-def say_defaults(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def say_defaults(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """ESO-02: what is filled in later differs from what is written, for ever."""
     if not _is_secret(manifest):
         return
@@ -41,11 +41,11 @@ def say_defaults(manifest: Manifest, context: Context) -> Iterator[Breach]:
         ref = entry["remoteRef"]
         missing = [name for name in _REMOTE_DEFAULTS if not ref[name].present]
         if missing:
-            yield Breach(ref.path, f"{', '.join(missing)} are filled in later", severity)
+            yield Finding(ref.path, f"{', '.join(missing)} are filled in later", severity)
     target = manifest.spec["target"]
     missing = [name for name in ("creationPolicy", "deletionPolicy") if not target[name].present]
     if missing:
-        yield Breach(target.path, f"{', '.join(missing)} are filled in later", severity)
+        yield Finding(target.path, f"{', '.join(missing)} are filled in later", severity)
 
 
 @rule(
@@ -54,7 +54,7 @@ def say_defaults(manifest: Manifest, context: Context) -> Iterator[Breach]:
     remedy="set refreshInterval above 0 (1h0m0s) and target.creationPolicy: Owner",
     tags=("secrets",),
 )
-def stay_fresh(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def stay_fresh(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """A rotated key never arrives, or a removed one stays in the cluster for ever."""
     if not _is_secret(manifest):
         return
@@ -62,12 +62,12 @@ def stay_fresh(manifest: Manifest, context: Context) -> Iterator[Breach]:
     once = policy.present and policy.text() != "Periodic"
     if once or (interval.present and _is_zero(interval)):
         where = policy if once else interval
-        yield Breach(
+        yield Finding(
             where.path, "the secret is read once: a new value never arrives", Severity.WARNING
         )
     creation = manifest.spec.at("target", "creationPolicy")
     if creation.present and creation.text() == "Orphan":
-        yield Breach(creation.path, "the Secret outlives its ExternalSecret", Severity.WARNING)
+        yield Finding(creation.path, "the Secret outlives its ExternalSecret", Severity.WARNING)
 
 
 def _is_zero(node: Node) -> bool:
@@ -82,7 +82,7 @@ def _is_zero(node: Node) -> bool:
     weight=Weight.CRITICAL,
     tags=("secrets",),
 )
-def limit_readers(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def limit_readers(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """Whoever may write an ExternalSecret anywhere reads everything that the store may read."""
     if not manifest.is_kind("ClusterSecretStore") or not _is_store(manifest):
         return
@@ -91,7 +91,7 @@ def limit_readers(manifest: Manifest, context: Context) -> Iterator[Breach]:
     if not conditions or open_ones:
         where = open_ones[0].path if open_ones else "spec"
         severity = Severity.ERROR if context.pulumi else Severity.WARNING
-        yield Breach(where, "every namespace of the cluster may use the store", severity)
+        yield Finding(where, "every namespace of the cluster may use the store", severity)
 
 
 def _narrows(condition: Node) -> bool:
@@ -110,7 +110,7 @@ def _narrows(condition: Node) -> bool:
     weight=Weight.CRITICAL,
     tags=("secrets",),
 )
-def read_named_secrets(placed: Placed, context: Context) -> Iterator[Breach]:
+def read_named_secrets(placed: Placed, context: Context) -> Iterator[Finding]:
     """A store is only as narrow as the account that it reads with."""
     store = placed.manifest
     if not _is_store(store):
@@ -130,7 +130,7 @@ def _is_account(subject: Node, name: str | None, namespace: str | None) -> bool:
     return kind and (subject["name"].text(), subject["namespace"].text()) == (name, namespace)
 
 
-def _wide_rights(placed: Placed, binding: Manifest) -> Iterator[Breach]:
+def _wide_rights(placed: Placed, binding: Manifest) -> Iterator[Finding]:
     ref = binding.body["roleRef"]
     space = binding.namespace if ref["kind"].text() == "Role" else None
     for role in placed.stack.named(ref["kind"].text() or "", space, ref["name"].text() or ""):
@@ -141,10 +141,10 @@ def _wide_rights(placed: Placed, binding: Manifest) -> Iterator[Breach]:
             wide = sorted(set(verbs) - {"get"})
             if wide:
                 message = f"{role.label} lets the store's account {', '.join(wide)} secrets"
-                yield Breach("spec.provider", message)
+                yield Finding("spec.provider", message)
             elif not each["resourceNames"].words():
                 message = f"{role.label} lets the store's account get every secret"
-                yield Breach("spec.provider", message)
+                yield Finding("spec.provider", message)
 
 
 @rule(
@@ -153,7 +153,7 @@ def _wide_rights(placed: Placed, binding: Manifest) -> Iterator[Breach]:
     remedy="correct secretStoreRef (kind and name; a SecretStore serves its own namespace only)",
     tags=("secrets", "names"),
 )
-def find_its_store(placed: Placed, context: Context) -> Iterator[Breach]:
+def find_its_store(placed: Placed, context: Context) -> Iterator[Finding]:
     """It waits for ever for a store that nobody makes."""
     manifest = placed.manifest
     if not _is_secret(manifest) or not context.whole:
@@ -169,4 +169,4 @@ def find_its_store(placed: Placed, context: Context) -> Iterator[Breach]:
     severity = strictness(manifest.namespace, context)
     if kind == "ClusterSecretStore":
         severity = Severity.WARNING
-    yield Breach(ref.path, f"there is no {kind} {ref['name'].text()}", severity)
+    yield Finding(ref.path, f"there is no {kind} {ref['name'].text()}", severity)

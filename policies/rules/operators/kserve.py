@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.rule import rule
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.workload import pods_of
@@ -19,15 +19,15 @@ _CONTAINER: Final = "kserve-container"
     f"{_CONTAINER}",
     tags=("kserve",),
 )
-def place_resources(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def place_resources(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """KSV-03: what stands elsewhere is ignored, GPUs too."""
     if manifest.is_kind("InferenceService"):
         predictor = manifest.spec["predictor"]
         if predictor["resources"].present:
-            yield Breach(predictor["resources"].path, "KServe ignores resources of the predictor")
+            yield Finding(predictor["resources"].path, "KServe ignores resources of the predictor")
         uri = predictor.at("model", "storageUri")
         if not (uri.text() or "pvc://").startswith("pvc://"):
-            yield Breach(
+            yield Finding(
                 uri.path,
                 "every start downloads the weights through an init container limited to 1Gi",
                 Severity.WARNING,
@@ -40,4 +40,4 @@ def place_resources(manifest: Manifest, context: Context) -> Iterator[Breach]:
         if pod.found.model is None and pod.takes_accelerators and _CONTAINER not in names:
             worker = pod.spec.path.endswith("workerSpec")
             if not worker:
-                yield Breach(pod.spec["containers"].path, f"no container is named {_CONTAINER}")
+                yield Finding(pod.spec["containers"].path, f"no container is named {_CONTAINER}")

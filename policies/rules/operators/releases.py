@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node, mappings
 from policies.core.rule import Weight, rule
 from policies.core.unknowns import Unknown
@@ -30,17 +30,17 @@ _ENGINE_TEXT: Final = re.compile(r"vllm[-/]openai|\bvllm serve\b", re.IGNORECASE
     weight=Weight.CRITICAL,
     tags=("visibility",),
 )
-def ship_no_engine(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def ship_no_engine(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """PULP-03: charts' pods pass every rule about pods unseen."""
     if not _is_release(manifest):
         return
     chart = manifest.body["chart"].text() or ""
     if _ENGINE_CHART.search(chart):
-        yield Breach("chart", f"chart {chart!r} runs engines")
+        yield Finding("chart", f"chart {chart!r} runs engines")
     values = manifest.body["values"]
     for part in (values, manifest.body["valueYamlFiles"]):
         if part.unknown and isinstance(part.value, Unknown):
-            yield Breach(
+            yield Finding(
                 part.path,
                 "cannot verify that the release takes no GPUs, because "
                 f"{part.path} is unknown {part.value.why}",
@@ -57,13 +57,13 @@ def _is_release(manifest: Manifest) -> bool:
     )
 
 
-def _in_values(mapping: Node) -> Iterator[Breach]:
+def _in_values(mapping: Node) -> Iterator[Finding]:
     value = mapping.value
     assert isinstance(value, dict)
     for key, member in value.items():
         node = mapping[key]
         if isinstance(member, Unknown) and _may_hide_pods(node.path):
-            yield Breach(
+            yield Finding(
                 node.path,
                 f"cannot verify that the release takes no GPUs, because {node.path} is unknown "
                 f"{member.why}",
@@ -71,11 +71,11 @@ def _in_values(mapping: Node) -> Iterator[Breach]:
                 remedy="give it as a plain value",
             )
         elif key.lower() in _MODEL_KEYS and member:
-            yield Breach(node.path, f"value {key!r} makes the chart run an engine")
+            yield Finding(node.path, f"value {key!r} makes the chart run an engine")
         elif _DEVICE.match(key) and mapping.path.lower().endswith(("limits", "requests")):
-            yield Breach(node.path, f"the values ask for {key}")
+            yield Finding(node.path, f"the values ask for {key}")
         elif isinstance(member, str) and _ENGINE_TEXT.search(member):
-            yield Breach(node.path, "the values name an engine's image or command")
+            yield Finding(node.path, "the values name an engine's image or command")
 
 
 def _may_hide_pods(path: str) -> bool:
@@ -91,7 +91,7 @@ def _may_hide_pods(path: str) -> bool:
     tags=("visibility",),
     fragments=True,
 )
-def be_readable(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def be_readable(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """PULP-01: what cannot be read is not waved through."""
     body = manifest.body
     if isinstance(body.value, Unknown):
@@ -104,8 +104,8 @@ def be_readable(manifest: Manifest, context: Context) -> Iterator[Breach]:
         yield _unreadable("spec", "a patch of a workload shows only a part of its pods")
 
 
-def _unreadable(path: str, why: str) -> Breach:
-    return Breach(path, f"cannot verify it, because {why}", Severity.UNKNOWN)
+def _unreadable(path: str, why: str) -> Finding:
+    return Finding(path, f"cannot verify it, because {why}", Severity.UNKNOWN)
 
 
 _OPAQUE: Final = ("helm.sh/v4:Chart", "helm.sh/v3:Chart", "yaml/v2:ConfigFile", "kustomize")
@@ -120,7 +120,7 @@ _GROUP: Final = "yaml/v2:ConfigGroup"
     weight=Weight.CRITICAL,
     tags=("visibility",),
 )
-def show_objects(placed: Placed, context: Context) -> Iterator[Breach]:
+def show_objects(placed: Placed, context: Context) -> Iterator[Finding]:
     """PULP-03: before its cluster exists, a chart or a file registers nothing that is seen."""
     options = placed.manifest.options
     if options is None or not any(name in options.type for name in (*_OPAQUE, _GROUP)):

@@ -7,8 +7,8 @@ Where nothing says them, what the catalog's release would refuse cannot be verif
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.kubernetes.manifest import Manifest
@@ -57,7 +57,7 @@ requestTimeout: envoyproxy/gateway pull request 4329, in 1.2.0 (FB-06).
     tags=("versions",),
     fragments=True,
 )
-def use_served_version(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def use_served_version(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """ESO-01, FB-06: a version not served is refused, a field not known dropped without a word."""
     yield from _dropped_fields(manifest, context)
     known = definitions().by_group.get(manifest.group, {})
@@ -70,19 +70,19 @@ def use_served_version(manifest: Manifest, context: Context) -> Iterator[Breach]
         yield from _without_release(version, found)
         return
     served = _is_served(version, found, release)
-    mend = _mend(found)
+    remedy = _remedy(found)
     if served is None:
         message = f"cannot verify that {found.component} {release} serves {found.group}/{version}"
-        yield Breach("apiVersion", message, Severity.UNKNOWN, mend)
+        yield Finding("apiVersion", message, Severity.UNKNOWN, remedy)
     elif not served:
         message = f"{found.component} {release} does not serve {found.group}/{version} of"
-        yield Breach("apiVersion", f"{message} {found.kind}", remedy=mend)
+        yield Finding("apiVersion", f"{message} {found.kind}", remedy=remedy)
     elif _is_rewritten(version, found, release):
         message = f"{found.component} {release} rewrites {version} to v1: the two differ for ever"
-        yield Breach("apiVersion", message, Severity.WARNING, mend)
+        yield Finding("apiVersion", message, Severity.WARNING, remedy)
 
 
-def _dropped_fields(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def _dropped_fields(manifest: Manifest, context: Context) -> Iterator[Finding]:
     for kind, path, component, since, lost in _FIELDS:
         release = release_of(component, context)
         if release is None or not manifest.is_kind(kind):
@@ -91,7 +91,7 @@ def _dropped_fields(manifest: Manifest, context: Context) -> Iterator[Breach]:
         if not node.present or not is_before(release, since):
             continue
         first = ".".join(map(str, since))
-        yield Breach(
+        yield Finding(
             node.path,
             f"the definition of {component} {release} has no {path[-1]} (it came with {first}): "
             f"the field is dropped, and {lost}",
@@ -99,15 +99,15 @@ def _dropped_fields(manifest: Manifest, context: Context) -> Iterator[Breach]:
         )
 
 
-def _without_release(version: str, found: "Definition") -> Iterator[Breach]:
+def _without_release(version: str, found: "Definition") -> Iterator[Finding]:
     if version in found.served:
         return
-    yield Breach(
+    yield Finding(
         "apiVersion",
         f"cannot verify that {found.group}/{version} of {found.kind} is served: "
         f"{found.component} {found.release} does not serve it",
         Severity.UNKNOWN,
-        f"{_mend(found)}, or say what is installed: --versions {found.component}=x.y.z",
+        f"{_remedy(found)}, or say what is installed: --versions {found.component}=x.y.z",
     )
 
 
@@ -118,7 +118,7 @@ def _is_rewritten(version: str, found: "Definition", release: str) -> bool:
     return not is_before(release, _SINCE[(found.group, "v1")])
 
 
-def _mend(found: "Definition") -> str:
+def _remedy(found: "Definition") -> str:
     return f"write apiVersion: {found.group}/{found.served[0]}" if found.served else "remove it"
 
 
@@ -140,14 +140,14 @@ def _is_served(version: str, found: "Definition", release: str) -> bool | None:
     remedy="use AverageValue on every trigger, or KEDA 2.18 or newer",
     tags=("autoscaling", "versions"),
 )
-def fall_back_as_meant(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def fall_back_as_meant(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """KEDA-04: before 2.18 a Value trigger has no fallback, and mixed ones flip its condition."""
     if not manifest.is_kind("ScaledObject") or not manifest.spec["fallback"].present:
         return
     path = manifest.spec["fallback"].path
     triggers = [each for each in manifest.spec["triggers"].items() if not _is_of_pods(each)]
     if not triggers:
-        yield Breach(
+        yield Finding(
             path,
             "KEDA has no fallback for cpu and memory triggers, and there is no other",
             remedy="remove the fallback, or add a trigger on a metric",
@@ -161,13 +161,13 @@ def fall_back_as_meant(manifest: Manifest, context: Context) -> Iterator[Breach]
         message = (
             "cannot verify that KEDA heeds the fallback of a Value trigger (from 2.18 it does)"
         )
-        yield Breach(
+        yield Finding(
             path, message, Severity.UNKNOWN, "say which is installed: --versions keda=x.y.z"
         )
     elif len(types) > 1:
-        yield Breach(path, f"Value and AverageValue together flip the fallback of KEDA {release}")
+        yield Finding(path, f"Value and AverageValue together flip the fallback of KEDA {release}")
     else:
-        yield Breach(path, f"KEDA {release} ignores the fallback of a Value trigger")
+        yield Finding(path, f"KEDA {release} ignores the fallback of a Value trigger")
 
 
 def _is_of_pods(trigger: Node) -> bool:

@@ -7,11 +7,11 @@ machine, and added up by the program's own arithmetic (`models/plan/costs.py`).
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from models.plan.costs import CONTROL_PLANE, NAT_GATEWAY, Bill, Line, added, pool_line
 from models.plan.proofs import nodes_needed
 from policies.core import knowledge
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.plan import PlanView
@@ -30,7 +30,7 @@ _PROD: Final = "prod"
     "missing price with its source to catalog/prices.yaml",
     tags=("plan", "cost"),
 )
-def bill(plan: PlanView, context: Context) -> Iterator[Breach]:
+def bill(plan: PlanView, context: Context) -> Iterator[Finding]:
     """A price or a sum that somebody typed in proves nothing."""
     prices = knowledge.catalog().prices
     for region in plan.body["regions"].items():
@@ -46,7 +46,7 @@ def bill(plan: PlanView, context: Context) -> Iterator[Breach]:
     yield from _same(plan.body["totals"], low, high)
     if high is None:
         path = plan.body["totals"].path
-        yield Breach(path, "the bill is unknown: a node has no price", Severity.WARNING)
+        yield Finding(path, "the bill is unknown: a node has no price", Severity.WARNING)
 
 
 @rule(
@@ -56,7 +56,7 @@ def bill(plan: PlanView, context: Context) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("plan", "cost"),
 )
-def cost(plan: PlanView, context: Context) -> Iterator[Breach]:
+def cost(plan: PlanView, context: Context) -> Iterator[Finding]:
     """The program refuses the same; an unknown bill passes no bound, and never in prod."""
     limits = plan.body["limits"]
     environment = plan.body["environment"].text() or ""
@@ -67,14 +67,14 @@ def cost(plan: PlanView, context: Context) -> Iterator[Breach]:
     names = [region["name"].text() or "" for region in plan.body["regions"].items()]
     for name, node in regional.items():
         if name not in names:
-            yield Breach(node.path, f"region {name!r} is not among {names}", target=name)
+            yield Finding(node.path, f"region {name!r} is not among {names}", subject=name)
     for region in plan.body["regions"].items():
         name = region["name"].text() or ""
         if name in regional:
             yield from _within(_bill(plan, region).usd_max, regional[name], name)
     if environment == _PROD and high is None:
         message = "the bill of prod is unknown: a node has no price"
-        yield Breach(plan.body["totals"].path, message, target=environment)
+        yield Finding(plan.body["totals"].path, message, subject=environment)
 
 
 @rule(
@@ -84,7 +84,7 @@ def cost(plan: PlanView, context: Context) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("plan", "cost"),
 )
-def gpus(plan: PlanView, context: Context) -> Iterator[Breach]:
+def gpus(plan: PlanView, context: Context) -> Iterator[Finding]:
     """Counted from the models at the autoscaling maximum."""
     for region, limit in plan.body["limits"]["gpusPerRegion"].pairs():
         taken = sum(
@@ -93,38 +93,38 @@ def gpus(plan: PlanView, context: Context) -> Iterator[Breach]:
         )
         if taken > limit.integer():
             message = f"engines take {taken} GPUs at the maximum, the bound is {limit.text()}"
-            yield Breach(limit.path, message, target=region)
+            yield Finding(limit.path, message, subject=region)
 
 
 def _price(
     region: Node, item: str | None, said: Node, prices: Mapping[tuple[str, str], float]
-) -> Iterator[Breach]:
+) -> Iterator[Finding]:
     """Yield where a price of AWS's is not the catalog's."""
     place = region["awsRegion"].text()
     if place is None or item is None:
         return
     known, given = prices.get((item, place)), said.number()
     if known is None:
-        yield Breach(said.path, f"the catalog has no price of {item} in {place}")
+        yield Finding(said.path, f"the catalog has no price of {item} in {place}")
     elif given is None or abs(given - known) > _PRICE_DIGITS:
-        yield Breach(said.path, f"{item} in {place} costs {known:g} USD per hour, not {given}")
+        yield Finding(said.path, f"{item} in {place} costs {known:g} USD per hour, not {given}")
 
 
-def _not_negative(row: Node, *keys: str) -> Iterator[Breach]:
+def _not_negative(row: Node, *keys: str) -> Iterator[Finding]:
     for key in keys:
         value = row[key].number()
         if value is not None and value < 0:
-            yield Breach(row[key].path, f"{key} is {value:g}: nothing costs or counts less than 0")
+            yield Finding(row[key].path, f"{key} is {value:g}: nothing costs or counts less than 0")
 
 
-def _services(region: Node) -> Iterator[Breach]:
+def _services(region: Node) -> Iterator[Finding]:
     """Yield what an EKS region is billed for in any case, and is not listed."""
     if region["awsRegion"].text() is None:
         return
     counts = {each["item"].text(): each["count"].integer() for each in region["services"].items()}
     for item in (CONTROL_PLANE, NAT_GATEWAY):
         if counts.get(item, 0) < 1:
-            yield Breach(region["services"].path, f"{item} is not in the bill")
+            yield Finding(region["services"].path, f"{item} is not in the bill")
 
 
 def _bill(plan: PlanView, region: Node) -> Bill:
@@ -159,7 +159,7 @@ def _totals(plan: PlanView) -> tuple[float | None, float | None]:
     return added(each.usd_min for each in bills), added(each.usd_max for each in bills)
 
 
-def _same(said: Node, low: float | None, high: float | None) -> Iterator[Breach]:
+def _same(said: Node, low: float | None, high: float | None) -> Iterator[Finding]:
     for key, found in (("usdPerHourMin", low), ("usdPerHourMax", high)):
         given = said[key].number()
         differ = (given is None) != (found is None)
@@ -167,10 +167,10 @@ def _same(said: Node, low: float | None, high: float | None) -> Iterator[Breach]
             differ = abs(given - found) > _CENT
         if differ:
             words = "unknown" if found is None else f"{found:g}"
-            yield Breach(said[key].path, f"{key} is {said[key].text()}, the lines say {words}")
+            yield Finding(said[key].path, f"{key} is {said[key].text()}, the lines say {words}")
 
 
-def _within(bill: float | None, limit: Node, target: str) -> Iterator[Breach]:
+def _within(bill: float | None, limit: Node, target: str) -> Iterator[Finding]:
     bound = limit.number()
     if bound is None or (bill is not None and bill <= bound):
         return
@@ -179,4 +179,4 @@ def _within(bill: float | None, limit: Node, target: str) -> Iterator[Breach]:
         if bill is None
         else f"the bill at the maximum is {bill:.2f} USD per hour, the bound is {bound:.2f}"
     )
-    yield Breach(limit.path, message, target=target)
+    yield Finding(limit.path, message, subject=target)

@@ -7,9 +7,9 @@ and objects); this holds also where somebody else's program registers the compon
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from models.plan.proofs import Demand, Supply, capacity_problems
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.plan import PlanView
@@ -30,7 +30,7 @@ def _target(model: Node) -> str:
     weight=Weight.CRITICAL,
     tags=("plan",),
 )
-def capacity(plan: PlanView, context: Context) -> Iterator[Breach]:
+def capacity(plan: PlanView, context: Context) -> Iterator[Finding]:
     """The same first-fit as in the program, over GPUs by node."""
     for node in plan.body["regions"].items():
         region = node["name"].text() or ""
@@ -47,9 +47,7 @@ def capacity(plan: PlanView, context: Context) -> Iterator[Breach]:
             Supply(pool=name, nodes=pool["max"].integer(), gpus=pool["gpusPerNode"].integer())
             for name, pool in plan.pools(region).items()
         ]
-        for problem in capacity_problems(region, demands, supplies, node.path):
-            message = f"{problem.message} ({problem.value}; {problem.allowed})"
-            yield Breach(problem.path, message, target=problem.object)
+        yield from capacity_problems(region, demands, supplies, node.path)
 
 
 @rule(
@@ -59,7 +57,7 @@ def capacity(plan: PlanView, context: Context) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("plan", "names"),
 )
-def names(plan: PlanView, context: Context) -> Iterator[Breach]:
+def names(plan: PlanView, context: Context) -> Iterator[Finding]:
     """The field's most common failure: a name that differs, and requests that find nothing."""
     seen: set[str] = set()
     for model in plan.models():
@@ -67,13 +65,13 @@ def names(plan: PlanView, context: Context) -> Iterator[Breach]:
         for key in ("service", "route", "servedModelName"):
             said = model[key].text()
             if said != name:
-                yield Breach(
+                yield Finding(
                     model[key].path,
                     f"{key} is {said!r}, the model's name is {name!r}",
-                    target=_target(model),
+                    subject=_target(model),
                 )
         if _target(model) in seen:
-            yield Breach(model.path, "the model is there twice", target=_target(model))
+            yield Finding(model.path, "the model is there twice", subject=_target(model))
         seen.add(_target(model))
 
 
@@ -84,7 +82,7 @@ def names(plan: PlanView, context: Context) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("plan",),
 )
-def pools(plan: PlanView, context: Context) -> Iterator[Breach]:
+def pools(plan: PlanView, context: Context) -> Iterator[Finding]:
     """A replica takes its GPUs from one node."""
     for model in plan.models():
         there = plan.pools(model["region"].text() or "")
@@ -93,16 +91,16 @@ def pools(plan: PlanView, context: Context) -> Iterator[Breach]:
         gpus = model["gpusPerReplica"].integer()
         if pool is None:
             message = f"pool {name!r} is not among {sorted(there)}"
-            yield Breach(model["pool"].path, message, target=_target(model))
+            yield Finding(model["pool"].path, message, subject=_target(model))
         elif not 0 < gpus <= pool["gpusPerNode"].integer():
-            yield Breach(
+            yield Finding(
                 model["gpusPerReplica"].path,
                 f"a replica takes {gpus} GPUs, a node of {name!r} has {pool['gpusPerNode'].text()}",
-                target=_target(model),
+                subject=_target(model),
             )
         if model["replicasMin"].integer() > model["replicasMax"].integer():
             message = "replicasMin is above replicasMax"
-            yield Breach(model["replicasMin"].path, message, target=_target(model))
+            yield Finding(model["replicasMin"].path, message, subject=_target(model))
 
 
 @rule(
@@ -113,7 +111,7 @@ def pools(plan: PlanView, context: Context) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("plan", "vram"),
 )
-def memory(plan: PlanView, context: Context) -> Iterator[Breach]:
+def memory(plan: PlanView, context: Context) -> Iterator[Finding]:
     """The verdict of the memory model; one that is not known is refused as well."""
     for model in plan.models():
         budget = model["budget"]
@@ -122,11 +120,11 @@ def memory(plan: PlanView, context: Context) -> Iterator[Breach]:
             continue
         reasons = "; ".join(budget["reasons"].words()) or "no reason is given"
         unknown = verdict in (None, UNKNOWN)
-        yield Breach(
+        yield Finding(
             budget.path,
             f"the verdict is {verdict}: {reasons}",
             Severity.UNKNOWN if unknown else Severity.ERROR,
-            target=_target(model),
+            subject=_target(model),
         )
 
 
@@ -136,7 +134,7 @@ def memory(plan: PlanView, context: Context) -> Iterator[Breach]:
     remedy="compute totals from the models (models/plan/resolve/budgets.py does)",
     tags=("plan",),
 )
-def totals(plan: PlanView, context: Context) -> Iterator[Breach]:
+def totals(plan: PlanView, context: Context) -> Iterator[Finding]:
     """A GPU count that somebody typed in proves nothing; the bill is `plan-bill`'s."""
     said = plan.body["totals"]
     for key, replicas in (("gpusMin", "replicasMin"), ("gpusMax", "replicasMax")):
@@ -144,4 +142,4 @@ def totals(plan: PlanView, context: Context) -> Iterator[Breach]:
             model[replicas].integer() * model["gpusPerReplica"].integer() for model in plan.models()
         )
         if not said[key].present or said[key].integer() != found:
-            yield Breach(said[key].path, f"{key} is {said[key].text()}, the models take {found}")
+            yield Finding(said[key].path, f"{key} is {said[key].text()}, the models take {found}")

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import NODE_NAMESPACE, Context, is_house
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.kubernetes.manifest import Manifest
@@ -31,30 +31,30 @@ _STANDARD: Final = "Pod Security Standards"
     house=True,
     configuration=("nodeNamespaces",),
 )
-def stay_off_host(pod: Pod, context: Context) -> Iterator[Breach]:
+def stay_off_host(pod: Pod, context: Context) -> Iterator[Finding]:
     """Privileged containers, the host's namespaces, paths and ports, capabilities."""
     if pod.namespace in context.node_namespaces:
         return
     for switch in _HOST_SWITCHES:
         if pod.spec[switch].flag():
-            yield Breach(pod.spec[switch].path, f"the pod asks for {switch}")
+            yield Finding(pod.spec[switch].path, f"the pod asks for {switch}")
     for volume in pod.spec["volumes"].items():
         if volume["hostPath"].present:
-            yield Breach(volume.path, f"volume {volume['name'].text()!r} is a hostPath")
+            yield Finding(volume.path, f"volume {volume['name'].text()!r} is a hostPath")
     for container in pod.containers():
         yield from _container_on_host(container)
 
 
-def _container_on_host(container: Container) -> Iterator[Breach]:
+def _container_on_host(container: Container) -> Iterator[Finding]:
     security = container.node["securityContext"]
     if security["privileged"].flag():
-        yield Breach(security.path, f"container {container.called} is privileged")
+        yield Finding(security.path, f"container {container.called} is privileged")
     for word in security.at("capabilities", "add").words():
         if word.upper().removeprefix("CAP_") not in _HARMLESS_CAPABILITIES:
-            yield Breach(security.path, f"container {container.called} adds the capability {word}")
+            yield Finding(security.path, f"container {container.called} adds the capability {word}")
     for port in container.node["ports"].items():
         if port["hostPort"].integer():
-            yield Breach(port.path, f"container {container.called} takes a port of the host")
+            yield Finding(port.path, f"container {container.called} takes a port of the host")
 
 
 @rule(
@@ -67,7 +67,7 @@ def _container_on_host(container: Container) -> Iterator[Breach]:
     house=True,
     configuration=("nodeNamespaces",),
 )
-def meet_restricted(pod: Pod, context: Context) -> Iterator[Breach]:
+def meet_restricted(pod: Pod, context: Context) -> Iterator[Finding]:
     """An error in this project's namespaces; elsewhere a warning for what runs engines."""
     if pod.namespace in context.node_namespaces or not concerns_us(pod):
         return
@@ -75,11 +75,11 @@ def meet_restricted(pod: Pod, context: Context) -> Iterator[Breach]:
     for volume in pod.spec["volumes"].items():
         kinds = {key for key, node in volume.pairs() if key != "name" and node.present}
         if kinds - _VOLUMES - {"hostPath"}:
-            yield Breach(volume.path, f"a volume is of kind {sorted(kinds)}", severity)
+            yield Finding(volume.path, f"a volume is of kind {sorted(kinds)}", severity)
     for container in pod.containers():
         if not container.inherits:
             for path, message in _unrestricted(container):
-                yield Breach(path, f"container {container.called} {message}", severity)
+                yield Finding(path, f"container {container.called} {message}", severity)
 
 
 def _unrestricted(container: Container) -> Iterator[tuple[str, str]]:
@@ -113,7 +113,7 @@ def _effective(own: Node, pod: Node, key: str) -> Node:
     house=True,
     configuration=("nodeNamespaces",),
 )
-def enforce_restricted(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def enforce_restricted(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """Except the one namespace for what needs the host."""
     name = manifest.metadata["name"].text()
     if not manifest.is_kind("Namespace") or not is_house(name):
@@ -121,4 +121,4 @@ def enforce_restricted(manifest: Manifest, context: Context) -> Iterator[Breach]
     level = manifest.labels().get("pod-security.kubernetes.io/enforce")
     if name not in context.node_namespaces and level != "restricted":
         said = "nothing" if level is None else repr(level)
-        yield Breach("metadata.labels", f"the namespace enforces {said}, not restricted")
+        yield Finding("metadata.labels", f"the namespace enforces {said}, not restricted")

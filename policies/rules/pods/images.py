@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding
 from policies.core.context import Context
-from policies.core.finding import Breach
 from policies.core.rule import rule
 from policies.views.kubernetes.images import image_of, references
 from policies.views.kubernetes.manifest import Manifest
@@ -24,21 +24,21 @@ _FLOATING: Final = frozenset(
     fragments=True,
     house=True,
 )
-def pin_image(container: Container, context: Context) -> Iterator[Breach]:
+def pin_image(container: Container, context: Context) -> Iterator[Finding]:
     """Flags, metrics and memory of an engine depend on its release; a floating tag has none."""
     reference = container.image
     path = container.node["image"].path
     if reference is None:
         if not container.inherits and not container.pod.manifest.fragment:
-            yield Breach(path, f"container {container.called} names no image")
+            yield Finding(path, f"container {container.called} names no image")
         return
     image = image_of(reference)
     if image.digest is not None:
         return
     if image.tag is None:
-        yield Breach(path, f"the image of container {container.called} has no tag")
+        yield Finding(path, f"the image of container {container.called} has no tag")
     elif image.tag.lower().split("-")[0] in _FLOATING:
-        yield Breach(path, f"the image of container {container.called} floats (tag {image.tag!r})")
+        yield Finding(path, f"the image of container {container.called} floats (tag {image.tag!r})")
 
 
 _GONE: Final = (
@@ -62,7 +62,7 @@ _GONE: Final = (
     tags=("images",),
     fragments=True,
 )
-def name_no_deleted_image(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def name_no_deleted_image(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """MINIO-03: anywhere in an object, also in chart values and custom resources."""
     for node, reference in references(manifest.body):
         image = image_of(reference)
@@ -71,4 +71,4 @@ def name_no_deleted_image(manifest: Manifest, context: Context) -> Iterator[Brea
             continue
         for gone, why, remedy in _GONE:
             if any(repository == name or repository.startswith(f"{name}/") for name in gone):
-                yield Breach(node.path, f"{image.repository!r} {why}", remedy=remedy)
+                yield Finding(node.path, f"{image.repository!r} {why}", remedy=remedy)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding
 from policies.core.context import Context, is_house, strictness
-from policies.core.finding import Breach
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.kubernetes.workload import Pod
@@ -79,16 +79,16 @@ def _on_daemon_duty(pod: Pod, context: Context) -> bool:
     tags=("isolation", "gpu"),
     house=True,
 )
-def select_gpu_nodes(pod: Pod, context: Context) -> Iterator[Breach]:
+def select_gpu_nodes(pod: Pod, context: Context) -> Iterator[Finding]:
     """Without a selector a pod lands on any card that is free, whatever its memory."""
     if not pod.takes_accelerators:
         return
     path = f"{pod.spec.path}.nodeSelector"
     if not _selects(pod, _GPU_LABELS):
         severity = strictness(pod.namespace, context)
-        yield Breach(path, "the pod takes accelerators but selects no kind of node", severity)
+        yield Finding(path, "the pod takes accelerators but selects no kind of node", severity)
     elif is_house(pod.namespace) and not _selects(pod, (_POOL_LABEL,)):
-        yield Breach(path, f"the pod does not say in which pool it runs ({_POOL_LABEL})")
+        yield Finding(path, f"the pod does not say in which pool it runs ({_POOL_LABEL})")
 
 
 @rule(
@@ -98,7 +98,7 @@ def select_gpu_nodes(pod: Pod, context: Context) -> Iterator[Breach]:
     tags=("isolation", "gpu"),
     house=True,
 )
-def tolerate_gpu_taint(pod: Pod, context: Context) -> Iterator[Breach]:
+def tolerate_gpu_taint(pod: Pod, context: Context) -> Iterator[Finding]:
     """The pod would stay Pending for ever."""
     if not any(
         name.lower().startswith("nvidia.com/")
@@ -109,7 +109,7 @@ def tolerate_gpu_taint(pod: Pod, context: Context) -> Iterator[Breach]:
     if not any(_tolerates(toleration) for toleration in pod.spec["tolerations"].items()):
         path = f"{pod.spec.path}.tolerations"
         severity = strictness(pod.namespace, context)
-        yield Breach(path, "the pod takes GPUs but tolerates no GPU taint", severity)
+        yield Finding(path, "the pod takes GPUs but tolerates no GPU taint", severity)
 
 
 def _tolerates(toleration: Node) -> bool:
@@ -127,7 +127,7 @@ def _tolerates(toleration: Node) -> bool:
     house=True,
     configuration=("nodeNamespaces",),
 )
-def keep_off_gpu_nodes(pod: Pod, context: Context) -> Iterator[Breach]:
+def keep_off_gpu_nodes(pod: Pod, context: Context) -> Iterator[Finding]:
     """A pod without GPUs takes the CPU and memory that an engine was sized for."""
     takes = pod.takes_accelerators or pod.claims_devices
     if takes or _on_daemon_duty(pod, context):
@@ -137,11 +137,11 @@ def keep_off_gpu_nodes(pod: Pod, context: Context) -> Iterator[Breach]:
         effect = toleration["effect"].text()
         everything = not key and operator == "Exists" and effect in (None, "", "NoSchedule")
         if key.lower().startswith(_GPU_TAINT) or everything:
-            yield Breach(toleration.path, "a pod without accelerators tolerates the GPU taint")
+            yield Finding(toleration.path, "a pod without accelerators tolerates the GPU taint")
     for key, node in _selected(pod):
         pool = key == _POOL_LABEL and "gpu" in "".join(_texts(node)).lower()
         if pool or any(mark in key for mark in _GPU_ONLY):
-            yield Breach(node.path, f"a pod without accelerators selects GPU nodes by {key!r}")
+            yield Finding(node.path, f"a pod without accelerators selects GPU nodes by {key!r}")
 
 
 def _texts(node: Node) -> list[str]:
@@ -158,7 +158,7 @@ def _texts(node: Node) -> list[str]:
     house=True,
     configuration=("nodeNamespaces",),
 )
-def take_no_hidden_gpu(pod: Pod, context: Context) -> Iterator[Breach]:
+def take_no_hidden_gpu(pod: Pod, context: Context) -> Iterator[Finding]:
     """The variable gives a container every GPU of its node behind the scheduler's back."""
     if pod.namespace in context.node_namespaces:
         return
@@ -168,7 +168,7 @@ def take_no_hidden_gpu(pod: Pod, context: Context) -> Iterator[Breach]:
                 continue
             value = (node["value"].text() or "").strip().lower()
             if value not in ("", "none", "void"):
-                yield Breach(
+                yield Finding(
                     node.path,
                     f"container {container.called} takes GPUs by NVIDIA_VISIBLE_DEVICES",
                 )

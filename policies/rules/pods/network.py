@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from models.core.findings import Finding
 from policies.core.context import Context, is_house
-from policies.core.finding import Breach
 from policies.core.rule import rule
 from policies.rules.pods.qos import injections
 from policies.views.kubernetes.manifest import Manifest
@@ -24,7 +24,7 @@ def _runs_engines(manifest: Manifest) -> bool:
     framework=("CIS Kubernetes Benchmark", "5.3.2"),
     house=True,
 )
-def deny_ingress(placed: Placed, context: Context) -> Iterator[Breach]:
+def deny_ingress(placed: Placed, context: Context) -> Iterator[Finding]:
     """An engine serves whoever reaches its port, without any key."""
     manifest = placed.manifest
     if not context.whole or manifest.fragment or not _runs_engines(manifest):
@@ -32,7 +32,7 @@ def deny_ingress(placed: Placed, context: Context) -> Iterator[Breach]:
     here = manifest.namespace
     policies = placed.stack.of_kind("NetworkPolicy")
     if not any(_denies(each) for each in policies if each.namespace == here):
-        yield Breach("metadata.namespace", f"namespace {here!r} has no default-deny policy")
+        yield Finding("metadata.namespace", f"namespace {here!r} has no default-deny policy")
 
 
 def _denies(policy: Manifest) -> bool:
@@ -53,7 +53,7 @@ def _denies(policy: Manifest) -> bool:
     tags=("qos", "mesh"),
     house=True,
 )
-def inject_no_engine(placed: Placed, context: Context) -> Iterator[Breach]:
+def inject_no_engine(placed: Placed, context: Context) -> Iterator[Finding]:
     """QOS-01, for namespaces that are not this project's."""
     manifest = placed.manifest
     if manifest.fragment or not _runs_engines(manifest) or is_house(manifest.namespace):
@@ -62,8 +62,8 @@ def inject_no_engine(placed: Placed, context: Context) -> Iterator[Breach]:
         if namespace.name != manifest.namespace:
             continue
         for key in injections({**namespace.annotations(), **namespace.labels()}):
-            yield Breach(
+            yield Finding(
                 "metadata",
                 f"{key!r} adds a sidecar to {manifest.label}",
-                target=namespace.label,
+                subject=namespace.label,
             )

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core import knowledge
 from policies.core.context import Context, strictness
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.engine.container import invocation
@@ -76,7 +76,7 @@ def _engine(container: Container) -> bool:
     weight=Weight.CRITICAL,
     tags=("probes",),
 )
-def allow_startup(container: Container, context: Context) -> Iterator[Breach]:
+def allow_startup(container: Container, context: Context) -> Iterator[Finding]:
     """VLLM-11: a liveness probe that starts too early ends a pod that is still loading."""
     if not _engine(container):
         return
@@ -86,7 +86,7 @@ def allow_startup(container: Container, context: Context) -> Iterator[Breach]:
         liveness = container.node["livenessProbe"]
         ended = liveness.present and not _outlasts(container, liveness, context)
         severity = Severity.ERROR if ended else strictness(container.pod.namespace, context)
-        yield Breach(probe.path, f"container {container.called} has no startupProbe", severity)
+        yield Finding(probe.path, f"container {container.called} has no startupProbe", severity)
         return
     stated, loading = needed_seconds(container.pod), _loading_seconds(container, context)
     needed = stated or max(loading or 0, _STARTUP_MIN_SEC)
@@ -95,7 +95,7 @@ def allow_startup(container: Container, context: Context) -> Iterator[Breach]:
         known = stated or (loading or 0) > _STARTUP_MIN_SEC
         reason = "its weights need" if known else "any engine's compilation may need"
         sure = budget < (stated or max(loading or 0, _STARTUP_SURE_SEC))
-        yield Breach(
+        yield Finding(
             probe.path,
             f"the startupProbe of container {container.called} bears {budget:g} s, "
             f"{reason} {needed:.0f} s",
@@ -110,14 +110,14 @@ def allow_startup(container: Container, context: Context) -> Iterator[Breach]:
     tags=("probes",),
     house=True,
 )
-def delay_no_liveness(container: Container, context: Context) -> Iterator[Breach]:
+def delay_no_liveness(container: Container, context: Context) -> Iterator[Finding]:
     """VLLM-11: a fixed delay is too short for big weights and too long for small ones."""
     if not _engine(container):
         return
     delay = container.node.at("livenessProbe", "initialDelaySeconds")
     if delay.number():
         held_back = container.node["startupProbe"].present
-        yield Breach(
+        yield Finding(
             delay.path,
             f"the livenessProbe of container {container.called} waits {delay.text()} s",
             strictness(container.pod.namespace, context) if held_back else Severity.ERROR,
@@ -132,7 +132,7 @@ def delay_no_liveness(container: Container, context: Context) -> Iterator[Breach
     tags=("probes",),
     house=True,
 )
-def bear_slow_answers(container: Container, context: Context) -> Iterator[Breach]:
+def bear_slow_answers(container: Container, context: Context) -> Iterator[Finding]:
     """FB-04: a saturated or compiling engine misses checks without being dead."""
     if not _engine(container):
         return
@@ -143,14 +143,14 @@ def bear_slow_answers(container: Container, context: Context) -> Iterator[Breach
             continue
         seconds = probe["timeoutSeconds"].number() or 1
         if seconds < _ANSWER_SEC:
-            yield Breach(
+            yield Finding(
                 probe.path,
                 f"the {name} of container {container.called} gives up after {seconds:g} s",
                 severity,
             )
     liveness = container.node["livenessProbe"]
     if liveness.present and budget_seconds(liveness) < _SILENCE_SEC:
-        yield Breach(
+        yield Finding(
             liveness.path,
             f"the livenessProbe of container {container.called} ends it after "
             f"{budget_seconds(liveness):g} s of silence",

@@ -7,8 +7,8 @@ pod its Guaranteed class, and then the kubelet ends it first when the node runs 
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding
 from policies.core.context import Context, is_house, strictness
-from policies.core.finding import Breach
 from policies.core.rule import Weight, rule
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.workload import Container, Pod, concerns_us, quantity
@@ -26,7 +26,7 @@ _SCRATCH: Final = "ephemeral-storage"
     tags=("qos",),
     house=True,
 )
-def be_guaranteed(container: Container, context: Context) -> Iterator[Breach]:
+def be_guaranteed(container: Container, context: Context) -> Iterator[Finding]:
     """QOS-01, KSV-04: limits without requests are fine, the API server copies them."""
     if not concerns_us(container.pod):
         return
@@ -40,14 +40,14 @@ def be_guaranteed(container: Container, context: Context) -> Iterator[Breach]:
         limit = container.quantity("limits", name)
         path = f"{resources.path}.limits"
         if limit is None and name != _SCRATCH:
-            yield Breach(path, f"container {container.called} has no limit of {name}")
+            yield Finding(path, f"container {container.called} has no limit of {name}")
         elif limit is not None and request is not None and request != limit:
-            yield Breach(
+            yield Finding(
                 f"{resources.path}.requests",
                 f"container {container.called} requests another amount of {name} than its limit",
             )
         elif limit == 0 and name in _GUARANTEED:
-            yield Breach(path, f"container {container.called} has a limit of {name} that is zero")
+            yield Finding(path, f"container {container.called} has a limit of {name} that is zero")
 
 
 @rule(
@@ -58,7 +58,7 @@ def be_guaranteed(container: Container, context: Context) -> Iterator[Breach]:
     tags=("qos",),
     house=True,
 )
-def keep_class(pod: Pod, context: Context) -> Iterator[Breach]:
+def keep_class(pod: Pod, context: Context) -> Iterator[Finding]:
     """Where a pod has resources of its own, they decide the class, not its containers'."""
     resources = pod.spec["resources"]
     if pod.found.inherits or not resources.present or not concerns_us(pod):
@@ -67,7 +67,7 @@ def keep_class(pod: Pod, context: Context) -> Iterator[Breach]:
         request = quantity(resources.at("requests", name))
         limit = quantity(resources.at("limits", name))
         if limit is None or request not in (None, limit):
-            yield Breach(resources.path, f"the pod's own {name} has unequal request and limit")
+            yield Finding(resources.path, f"the pod's own {name} has unequal request and limit")
 
 
 @rule(
@@ -77,13 +77,13 @@ def keep_class(pod: Pod, context: Context) -> Iterator[Breach]:
     weight=Weight.HIGH,
     tags=("qos", "gpu"),
 )
-def count_whole_gpus(container: Container, context: Context) -> Iterator[Breach]:
+def count_whole_gpus(container: Container, context: Context) -> Iterator[Finding]:
     """Kubernetes takes whole devices only; parts need MIG or time slicing."""
     for name in container.accelerators():
         for side in ("requests", "limits"):
             amount = container.quantity(side, name)
             if amount is not None and (amount.denominator != 1 or amount < 0):
-                yield Breach(
+                yield Finding(
                     f"{container.node.path}.resources.{side}",
                     f"container {container.called} asks for a part of {name}",
                 )
@@ -96,7 +96,7 @@ def count_whole_gpus(container: Container, context: Context) -> Iterator[Breach]
     tags=("qos",),
     house=True,
 )
-def bound_storage(pod: Pod, context: Context) -> Iterator[Breach]:
+def bound_storage(pod: Pod, context: Context) -> Iterator[Finding]:
     """A cache without bounds fills the node, and the kubelet evicts whoever is biggest."""
     if not concerns_us(pod):
         return
@@ -109,7 +109,7 @@ def bound_storage(pod: Pod, context: Context) -> Iterator[Breach]:
             if container.quantity(side, _SCRATCH) is None and not (
                 side == "requests" and container.quantity("limits", _SCRATCH) is not None
             ):
-                yield Breach(
+                yield Finding(
                     f"{resources.path}.{side}",
                     f"container {container.called} has no {_SCRATCH} in {side}",
                     severity,
@@ -119,7 +119,7 @@ def bound_storage(pod: Pod, context: Context) -> Iterator[Breach]:
         if empty.present and not empty["sizeLimit"].present:
             name = volume["name"].text()
             message = f"volume {name!r} is an emptyDir without a sizeLimit"
-            yield Breach(empty.path, message, severity)
+            yield Finding(empty.path, message, severity)
 
 
 _INJECTING: Final = (
@@ -168,14 +168,14 @@ def injections(marks: dict[str, str]) -> Iterator[str]:
     fragments=True,
     house=True,
 )
-def refuse_injection(pod: Pod, context: Context) -> Iterator[Breach]:
+def refuse_injection(pod: Pod, context: Context) -> Iterator[Finding]:
     """QOS-01: the sidecar appears after every check of the manifest, and makes it Burstable."""
     annotations = pod.annotations()
     for kind, marks in (("annotations", annotations), ("labels", pod.labels())):
         for key in injections(marks):
             if not concerns_us(pod) or ("istio" in key and _istio_is_bounded(annotations)):
                 continue
-            yield Breach(
+            yield Finding(
                 f"{pod.found.metadata.path}.{kind}",
                 f"{key!r} adds a sidecar whose requests and limits nobody checked",
             )
@@ -195,12 +195,12 @@ def _istio_is_bounded(annotations: dict[str, str]) -> bool:
     fragments=True,
     house=True,
 )
-def namespace_refuses_injection(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def namespace_refuses_injection(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """One label on the namespace reaches every pod in it."""
     if not manifest.is_kind("Namespace") or not is_house(manifest.metadata["name"].text()):
         return
     for kind, marks in (("labels", manifest.labels()), ("annotations", manifest.annotations())):
         for key in injections(marks):
-            yield Breach(
+            yield Finding(
                 f"metadata.{kind}", f"{key!r} adds a sidecar to every pod of the namespace"
             )

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding
 from policies.core.context import Context, strictness
-from policies.core.finding import Breach
 from policies.core.rule import rule
 from policies.rules.pods.probes import budget_seconds, needed_seconds
 from policies.views.kubernetes.manifest import Manifest
@@ -21,7 +21,7 @@ _AWAITED: Final = ("StatefulSet", "Deployment", "LeaderWorkerSet")
     "where they start one after another",
     tags=("rollout",),
 )
-def await_startup(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def await_startup(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """PULK-03: after ten minutes the update fails while the weights are still loading."""
     if not context.pulumi or manifest.options is None or not manifest.is_kind(*_AWAITED):
         return
@@ -35,7 +35,7 @@ def await_startup(manifest: Manifest, context: Context) -> Iterator[Breach]:
     options = manifest.options
     for what, seconds in (("create", options.create_sec), ("update", options.update_sec)):
         if (seconds or _DEFAULT_WAIT_SEC) < needed:
-            yield Breach(
+            yield Finding(
                 "",
                 f"Pulumi waits {seconds or _DEFAULT_WAIT_SEC:g} s to {what} it, "
                 f"its pods may take {needed:g} s",
@@ -66,7 +66,7 @@ def _is_parallel(manifest: Manifest) -> bool:
     tags=("rollout",),
     house=True,
 )
-def start_together(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def start_together(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """PULK-03: one after another, each loads for minutes; OnDelete never finishes."""
     if not manifest.is_kind("StatefulSet"):
         return
@@ -74,7 +74,7 @@ def start_together(manifest: Manifest, context: Context) -> Iterator[Breach]:
         return
     if not _is_parallel(manifest) and manifest.spec["replicas"].integer(2) > 1:
         severity = strictness(manifest.namespace, context)
-        yield Breach("spec.podManagementPolicy", "replicas start one after another", severity)
+        yield Finding("spec.podManagementPolicy", "replicas start one after another", severity)
     skips = manifest.metadata["annotations"]["pulumi.com/skipAwait"].flag()
     if manifest.spec.at("updateStrategy", "type").text() == "OnDelete" and not skips:
-        yield Breach("spec.updateStrategy", "with OnDelete an update waits for ever")
+        yield Finding("spec.updateStrategy", "with OnDelete an update waits for ever")

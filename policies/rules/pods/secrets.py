@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding
 from models.core.secret_shapes import shape_of
 from policies.core.context import Context
-from policies.core.finding import Breach
 from policies.core.nodes import leaves
 from policies.core.rule import Weight, rule
 from policies.views.kubernetes.manifest import Manifest
@@ -55,13 +55,13 @@ def holds_secret(name: str, value: str) -> bool:
     framework=("CIS Kubernetes Benchmark", "5.4.1"),
     fragments=True,
 )
-def hide_secrets(container: Container, context: Context) -> Iterator[Breach]:
+def hide_secrets(container: Container, context: Context) -> Iterator[Finding]:
     """Whoever may read the pod reads it; so does whoever sees the process list."""
     for node in container.node["env"].items():
         name = node["name"].text() or ""
         if is_secret_name(name) and holds_secret(name, node["value"].text() or ""):
             where = f"variable {name} of container {container.called}"
-            yield Breach(node["value"].path, f"{where} is a secret in clear text")
+            yield Finding(node["value"].path, f"{where} is a secret in clear text")
     words = container.words()
     for index, word in enumerate(words):
         match = _OPTION.match(word)
@@ -71,7 +71,7 @@ def hide_secrets(container: Container, context: Context) -> Iterator[Breach]:
         value = match[2] if match[2] is not None else following
         if not value.startswith("-") and holds_secret(match[1], value):
             where = f"option {match[1]} of container {container.called}"
-            yield Breach(f"{container.node.path}.args", f"{where} is a secret in clear text")
+            yield Finding(f"{container.node.path}.args", f"{where} is a secret in clear text")
 
 
 @rule(
@@ -83,16 +83,16 @@ def hide_secrets(container: Container, context: Context) -> Iterator[Breach]:
     framework=("CIS Kubernetes Benchmark", "5.4.1"),
     fragments=True,
 )
-def object_hides_secrets(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def object_hides_secrets(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """By shape, in every field: ConfigMaps, annotations, chart values, custom resources."""
     if manifest.is_kind("Secret"):
         return
     for node in leaves(manifest.body):
         what = shape_of(node.value) if isinstance(node.value, str) else None
         if what is not None:
-            yield Breach(node.path, f"the value looks like {what}")
+            yield Finding(node.path, f"the value looks like {what}")
     if not manifest.is_kind("ConfigMap") or manifest.body["data"].unknown:
         return
     for key, node in manifest.body["data"].pairs():
         if isinstance(node.value, str) and "\n" not in node.value and holds_secret(key, node.value):
-            yield Breach(node.path, f"key {key!r} is a secret in clear text")
+            yield Finding(node.path, f"key {key!r} is a secret in clear text")

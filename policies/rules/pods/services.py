@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context, strictness
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import UnknownFieldError, UnreadableFieldError
 from policies.core.rule import Weight, rule
 from policies.views.kubernetes.manifest import Manifest
@@ -32,7 +32,7 @@ _SKIP_AWAIT: Final = "pulumi.com/skipAwait"
     tags=("names",),
     fragments=True,
 )
-def spare_engine_variables(placed: Placed, context: Context) -> Iterator[Breach]:
+def spare_engine_variables(placed: Placed, context: Context) -> Iterator[Finding]:
     """VLLM-13: the Service `vllm` sets VLLM_PORT=tcp://..., and the engine ends reading it."""
     service = placed.manifest
     if not service.is_kind("Service"):
@@ -42,7 +42,7 @@ def spare_engine_variables(placed: Placed, context: Context) -> Iterator[Breach]
     if variable not in _ENGINE_VARIABLES:
         return
     linked = context.pulumi or _reaches_engines(placed)
-    yield Breach(
+    yield Finding(
         "metadata.name",
         f"the name {name!r} sets {variable} in every pod beside it",
         Severity.ERROR if linked else Severity.WARNING,
@@ -71,14 +71,14 @@ def _is_engine(pod: Pod) -> bool:
     tags=("names",),
     house=True,
 )
-def switch_off_service_links(pod: Pod, context: Context) -> Iterator[Breach]:
+def switch_off_service_links(pod: Pod, context: Context) -> Iterator[Finding]:
     """VLLM-13: whatever Services exist beside it, the environment stays what is written here."""
     if pod.found.model is not None or not pod.runs_engine:
         return
     links = pod.spec["enableServiceLinks"]
     if links.flag() is not False:
         severity = strictness(pod.namespace, context)
-        yield Breach(links.path, "enableServiceLinks is not false", severity)
+        yield Finding(links.path, "enableServiceLinks is not false", severity)
 
 
 @rule(
@@ -88,7 +88,7 @@ def switch_off_service_links(pod: Pod, context: Context) -> Iterator[Breach]:
     tags=("names",),
     fragments=True,
 )
-def leave_engine_ports(container: Container, context: Context) -> Iterator[Breach]:
+def leave_engine_ports(container: Container, context: Context) -> Iterator[Finding]:
     """VLLM-13: VLLM_PORT is not the API's port; set to it, ranks and API collide."""
     for node in container.node["env"].items():
         name = node["name"].text()
@@ -98,7 +98,7 @@ def leave_engine_ports(container: Container, context: Context) -> Iterator[Breac
             continue
         collides = name == "VLLM_HOST_IP" or value in _api_ports(container)
         severity = strictness(container.pod.namespace, context)
-        yield Breach(
+        yield Finding(
             node.path,
             f"container {container.called} sets {name}",
             Severity.ERROR if collides else severity,
@@ -117,7 +117,7 @@ def _api_ports(container: Container) -> set[str]:
     remedy="set metadata.name (for a Release: name) to a literal",
     tags=("names",),
 )
-def have_fixed_name(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def have_fixed_name(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """PULK-07: Pulumi adds a random suffix to a name that is not given; plain strings miss it."""
     if not context.pulumi or manifest.options is None:
         return
@@ -127,17 +127,17 @@ def have_fixed_name(manifest: Manifest, context: Context) -> Iterator[Breach]:
         return
     metadata = manifest.metadata
     if metadata["annotations"][_AUTONAMED].flag() or not metadata["name"].present:
-        yield Breach("metadata.name", "Pulumi makes the name up, with a random suffix")
+        yield Finding("metadata.name", "Pulumi makes the name up, with a random suffix")
 
 
-def _release_name(manifest: Manifest) -> Iterator[Breach]:
+def _release_name(manifest: Manifest) -> Iterator[Finding]:
     # The provider fills a missing name in with the logical name and a suffix of hex digits.
     name = manifest.body["name"].text()
     logical = manifest.implied_name.strip("()")
     suffix = "" if name is None else name.removeprefix(f"{logical}-")
     made_up = len(suffix) == 8 and all(character in "0123456789abcdef" for character in suffix)
     if name is None or (name.startswith(f"{logical}-") and made_up):
-        yield Breach("name", "Pulumi makes the release's name up, with a random suffix")
+        yield Finding("name", "Pulumi makes the release's name up, with a random suffix")
 
 
 @rule(
@@ -146,14 +146,14 @@ def _release_name(manifest: Manifest) -> Iterator[Breach]:
     remedy=f'annotate it {{"{_SKIP_AWAIT}": "true"}}; the StatefulSet is what to wait for',
     tags=("rollout",),
 )
-def await_no_endpoints(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def await_no_endpoints(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """PULK-06: the Service waits for pods that wait for the Service."""
     if not context.pulumi or not manifest.is_kind("Service"):
         return
     headless = manifest.spec["clusterIP"].text() == "None"
     selects_pods = any(True for _ in manifest.spec["selector"].pairs())
     if headless and selects_pods and not manifest.metadata["annotations"][_SKIP_AWAIT].flag():
-        yield Breach("metadata.annotations", "the provider waits for the Service's endpoints")
+        yield Finding("metadata.annotations", "the provider waits for the Service's endpoints")
 
 
 @rule(
@@ -162,7 +162,7 @@ def await_no_endpoints(manifest: Manifest, context: Context) -> Iterator[Breach]
     remedy="write the same literal in spec.serviceName and in the headless Service's metadata.name",
     tags=("names",),
 )
-def name_its_service(placed: Placed, context: Context) -> Iterator[Breach]:
+def name_its_service(placed: Placed, context: Context) -> Iterator[Finding]:
     """Pods get no DNS names of their own from a Service that does not exist."""
     manifest = placed.manifest
     if not manifest.is_kind("StatefulSet") or manifest.fragment:
@@ -175,6 +175,6 @@ def name_its_service(placed: Placed, context: Context) -> Iterator[Breach]:
         if service.namespace == here and service.name == name
     ]
     if not name:
-        yield Breach("spec.serviceName", "no Service is named", Severity.WARNING)
+        yield Finding("spec.serviceName", "no Service is named", Severity.WARNING)
     elif not services and context.whole:
-        yield Breach("spec.serviceName", f"there is no Service {name!r} in the namespace")
+        yield Finding("spec.serviceName", f"there is no Service {name!r} in the namespace")

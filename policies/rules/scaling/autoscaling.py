@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context, strictness
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.kubernetes.manifest import Manifest
@@ -45,7 +45,7 @@ def _maximum(manifest: Manifest) -> int:
     tags=("autoscaling",),
     house=True,
 )
-def hold_on_missing_data(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def hold_on_missing_data(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """KEDA-03: an empty answer counts as zero unless told otherwise, and Prometheus restarts."""
     if not _is_scaled(manifest):
         return
@@ -56,21 +56,21 @@ def hold_on_missing_data(manifest: Manifest, context: Context) -> Iterator[Breac
         ignores = trigger.at("metadata", "ignoreNullValues")
         if ignores.flag() is not False and not from_zero:
             said = "the default" if not ignores.present else "on"
-            yield Breach(ignores.path, f"ignoreNullValues is {said}: no data scales down")
+            yield Finding(ignores.path, f"ignoreNullValues is {said}: no data scales down")
     if triggers:
         yield from _fallback(manifest)
 
 
-def _fallback(manifest: Manifest) -> Iterator[Breach]:
+def _fallback(manifest: Manifest) -> Iterator[Finding]:
     fallback = manifest.spec["fallback"]
     if not fallback.present:
-        yield Breach(fallback.path, "there is no fallback for when Prometheus does not answer")
+        yield Finding(fallback.path, "there is no fallback for when Prometheus does not answer")
         return
     if (fallback["behavior"].text() or "static").lower() in _SAFE_FALLBACKS:
         return
     replicas = fallback["replicas"].integer()
     if replicas < _maximum(manifest):
-        yield Breach(
+        yield Finding(
             fallback.path,
             f"the fallback sets {replicas} replicas whatever the load: fewer than may be running",
             remedy="add behavior: currentReplicasIfHigher, or set replicas to the maximum",
@@ -84,7 +84,7 @@ def _fallback(manifest: Manifest) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("autoscaling", "metrics"),
 )
-def return_one_series(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def return_one_series(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """KEDA-08: from the second replica on the query fails, so scaling stops where it matters."""
     if not _is_scaled(manifest) or _maximum(manifest) <= 1:
         return
@@ -93,13 +93,13 @@ def return_one_series(manifest: Manifest, context: Context) -> Iterator[Breach]:
         query = node.text() or ""
         fault = promql.fault(query)
         if fault is not None:
-            yield Breach(
+            yield Finding(
                 node.path,
                 f"Prometheus refuses the query: {fault}",
                 remedy="write it as PromQL; `promtool query instant` tries it",
             )
         elif not promql.shape(query).single:
-            yield Breach(node.path, "the query returns one series per pod")
+            yield Finding(node.path, "the query returns one series per pod")
 
 
 @rule(
@@ -109,7 +109,7 @@ def return_one_series(manifest: Manifest, context: Context) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("autoscaling", "metrics"),
 )
-def match_metric_type(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def match_metric_type(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """KEDA-09: AverageValue divides by the replicas, so 0.95 on two of them reads 0.475."""
     if not _is_scaled(manifest) or _maximum(manifest) <= 1:
         return
@@ -119,18 +119,18 @@ def match_metric_type(manifest: Manifest, context: Context) -> Iterator[Breach]:
         types.add(metric_type)
         grows = promql.shape(trigger.at("metadata", "query").text() or "").grows
         if grows is False and metric_type == "AverageValue":
-            yield Breach(
+            yield Finding(
                 trigger.path,
                 "the query is an average or a ratio, and AverageValue divides it by the replicas",
             )
         elif grows is True and metric_type == "Value":
-            yield Breach(
+            yield Finding(
                 trigger.path,
                 "the query is a sum over pods, and Value compares it undivided",
                 strictness(manifest.namespace, context),
             )
     if len(types) > 1 and manifest.spec["fallback"].present:
-        yield Breach(
+        yield Finding(
             "spec.triggers",
             "triggers of Value and AverageValue type share one fallback, whose condition differs",
             Severity.WARNING,
@@ -147,16 +147,16 @@ def match_metric_type(manifest: Manifest, context: Context) -> Iterator[Breach]:
     tags=("autoscaling",),
     house=True,
 )
-def pace_scale_down(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def pace_scale_down(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """KEDA-05: between N and 1 only the HPA's behavior counts, never the cool-down."""
     if not _is_scaled(manifest):
         return
     behavior = manifest.spec.at("advanced", "horizontalPodAutoscalerConfig", "behavior")
     if minimum(manifest) >= 1 and not behavior["scaleDown"].present:
-        yield Breach(behavior.path, "nothing says how fast replicas go away")
+        yield Finding(behavior.path, "nothing says how fast replicas go away")
     cooldown = manifest.spec["cooldownPeriod"]
     if minimum(manifest) >= 1 and cooldown.present:
-        yield Breach(
+        yield Finding(
             cooldown.path,
             "cooldownPeriod has no effect, since the minimum is not 0",
             Severity.WARNING,
@@ -171,7 +171,7 @@ def pace_scale_down(manifest: Manifest, context: Context) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("autoscaling",),
 )
-def wake_from_zero(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def wake_from_zero(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """KEDA-07: at zero replicas nobody exports the queue that should wake one up."""
     if not _is_scaled(manifest) or minimum(manifest) > 0:
         return
@@ -179,7 +179,7 @@ def wake_from_zero(manifest: Manifest, context: Context) -> Iterator[Breach]:
     if triggers and all(_is_of_engine(trigger) for trigger in triggers):
         floor = manifest.spec["minReplicaCount"]
         said = "is 0" if floor.present else "is not given, so 0"
-        yield Breach(floor.path, f"minReplicaCount {said}, and every trigger reads the engine")
+        yield Finding(floor.path, f"minReplicaCount {said}, and every trigger reads the engine")
 
 
 def _is_of_engine(trigger: Node) -> bool:

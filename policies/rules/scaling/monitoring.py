@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.kubernetes.manifest import Manifest
@@ -28,7 +28,7 @@ _OPERATOR_CHART: Final = "kube-prometheus-stack"
     house=True,
     configuration=("monitorLabels",),
 )
-def carry_selected_labels(placed: Placed, context: Context) -> Iterator[Breach]:
+def carry_selected_labels(placed: Placed, context: Context) -> Iterator[Finding]:
     """PROM-01: what is not selected is ignored without a word."""
     manifest = placed.manifest
     selector = _SELECTORS.get(manifest.kind.lower())
@@ -40,7 +40,7 @@ def carry_selected_labels(placed: Placed, context: Context) -> Iterator[Breach]:
         found = [dict(context.monitor_labels)]
     if not found:
         if context.whole:
-            yield Breach(
+            yield Finding(
                 "metadata.labels",
                 "cannot verify that Prometheus takes it: nothing says what the operator selects",
                 Severity.UNKNOWN,
@@ -49,7 +49,9 @@ def carry_selected_labels(placed: Placed, context: Context) -> Iterator[Breach]:
         return
     if not any(_takes(each, labels) for each in found):
         wanted = " or ".join(str(each) for each in found)
-        yield Breach("metadata.labels", f"the operator selects {wanted}, and this has other labels")
+        yield Finding(
+            "metadata.labels", f"the operator selects {wanted}, and this has other labels"
+        )
 
 
 def _takes(selection: Mapping[str, str] | Node, labels: Mapping[str, str]) -> bool:
@@ -87,7 +89,7 @@ def _release_selection(release: Manifest, selector: str) -> Mapping[str, str] | 
     weight=Weight.CRITICAL,
     tags=("metrics", "names"),
 )
-def find_its_port(placed: Placed, context: Context) -> Iterator[Breach]:
+def find_its_port(placed: Placed, context: Context) -> Iterator[Finding]:
     """PROM-02: a number, or a name that no Service has, gives no targets and no error."""
     manifest = placed.manifest
     if not manifest.is_kind("ServiceMonitor") or manifest.fragment:
@@ -98,17 +100,17 @@ def find_its_port(placed: Placed, context: Context) -> Iterator[Breach]:
         if name is None and endpoint["targetPort"].present:
             continue
         if name is None or name.isdigit():
-            yield Breach(endpoint.path, f"port {name!r} is no name of a Service's port")
+            yield Finding(endpoint.path, f"port {name!r} is no name of a Service's port")
         else:
             ports.append(name)
     services = list(_selected_services(placed))
     if not services:
         if context.whole:
-            yield Breach("spec.selector", "no Service has these labels in these namespaces")
+            yield Finding("spec.selector", "no Service has these labels in these namespaces")
         return
     for name in ports:
         if not any(name in _port_names(service) for service in services):
-            yield Breach("spec.endpoints", f"no selected Service has a port named {name!r}")
+            yield Finding("spec.endpoints", f"no selected Service has a port named {name!r}")
 
 
 def _selected_services(placed: Placed) -> Iterator[Manifest]:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from models.core.findings import Finding
 from policies.core.context import Context
-from policies.core.finding import Breach
 from policies.core.nodes import UnknownFieldError, UnreadableFieldError
 from policies.core.rule import Weight, rule
 from policies.views.kubernetes.manifest import Manifest
@@ -64,7 +64,7 @@ def _known_target(manifest: Manifest) -> _Target | None:
     tags=("autoscaling",),
     house=True,
 )
-def leave_replicas(placed: Placed, context: Context) -> Iterator[Breach]:
+def leave_replicas(placed: Placed, context: Context) -> Iterator[Finding]:
     """PULK-01, ARGO-03: applying the count ends loaded replicas, or fails on a field conflict."""
     target = _target(placed.manifest)
     if target is None:
@@ -74,10 +74,10 @@ def leave_replicas(placed: Placed, context: Context) -> Iterator[Breach]:
         if "spec" in ignored or "spec.replicas" in ignored:
             continue
         if workload.spec["replicas"].present:
-            yield Breach(
+            yield Finding(
                 "spec.replicas",
                 f"spec.replicas is set, and {placed.label} scales it",
-                target=workload.label,
+                subject=workload.label,
             )
 
 
@@ -88,7 +88,7 @@ def leave_replicas(placed: Placed, context: Context) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("autoscaling",),
 )
-def have_one_autoscaler(placed: Placed, context: Context) -> Iterator[Breach]:
+def have_one_autoscaler(placed: Placed, context: Context) -> Iterator[Finding]:
     """KEDA-01: both set the same count, and it flaps."""
     target = _target(placed.manifest)
     if target is None:
@@ -96,7 +96,7 @@ def have_one_autoscaler(placed: Placed, context: Context) -> Iterator[Breach]:
     for other in _scaling(target, placed.stack):
         if other is not placed.manifest and other.label > placed.label:
             message = f"{other.label} scales the same {target.kind} {target.name!r}"
-            yield Breach("spec.scaleTargetRef", message)
+            yield Finding("spec.scaleTargetRef", message)
 
 
 @rule(
@@ -105,12 +105,12 @@ def have_one_autoscaler(placed: Placed, context: Context) -> Iterator[Breach]:
     remedy="write the workload's kind and metadata.name in spec.scaleTargetRef",
     tags=("autoscaling", "names"),
 )
-def find_its_target(placed: Placed, context: Context) -> Iterator[Breach]:
+def find_its_target(placed: Placed, context: Context) -> Iterator[Finding]:
     """A name that differs by a letter scales nothing, and every status is green."""
     target = _target(placed.manifest)
     if target is None or not context.whole or target.kind not in map(str.lower, _COUNTED):
         return
     if not any(True for _ in _workloads(target, placed.stack)):
-        yield Breach(
+        yield Finding(
             "spec.scaleTargetRef", f"there is no {target.kind} {target.name!r} in the namespace"
         )

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from models.core.findings import Finding
 from models.engine.command import UNKNOWN_TEXT
 from policies.core.context import Context
-from policies.core.finding import Breach
 from policies.core.rule import Weight, rule
 from policies.views.engine.container import Invocation, invocation
 from policies.views.kubernetes.manifest import Manifest
@@ -22,7 +22,7 @@ _LABEL = "model_name"
     weight=Weight.CRITICAL,
     tags=("autoscaling", "metrics", "names"),
 )
-def name_served_model(placed: Placed, context: Context) -> Iterator[Breach]:
+def name_served_model(placed: Placed, context: Context) -> Iterator[Finding]:
     """KEDA-10: the release's or the hub's name selects nothing, and the trigger reads zero."""
     manifest = placed.manifest
     if not manifest.is_kind("ScaledObject"):
@@ -35,7 +35,7 @@ def name_served_model(placed: Placed, context: Context) -> Iterator[Breach]:
             for label, operator, value in series.matchers:
                 known = UNKNOWN_TEXT not in value and "$" not in value
                 if label == _LABEL and operator == "=" and known and value not in served:
-                    yield Breach(
+                    yield Finding(
                         query.path,
                         f"model_name is {value!r}, the engine serves {', '.join(sorted(served))}",
                     )

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from models.plan.storage.proofs import PoolFacts, StorageFacts, storage_problems
 from models.settings.longhorn import PROVISIONER, RWX_SINCE
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.aws.resource import AwsPlaced, AwsResource, region_of
@@ -44,7 +44,7 @@ def is_longhorn(manifest: Manifest) -> bool:
     weight=Weight.CRITICAL,
     tags=("storage", "longhorn"),
 )
-def reach_every_node(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def reach_every_node(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """LH-01: the setting alone reaches engine images, CSI plugins and instance managers."""
     if not is_longhorn(manifest):
         return
@@ -54,14 +54,14 @@ def reach_every_node(manifest: Manifest, context: Context) -> Iterator[Breach]:
         node = values[part]["tolerations"]
         given = [toleration(each) for each in node.items()]
         for each in (each for each in given if each not in said and not _covered(each, said)):
-            yield Breach(node.path, f"{part} tolerates {_shown(each)}, and {_SETTING} does not")
+            yield Finding(node.path, f"{part} tolerates {_shown(each)}, and {_SETTING} does not")
         for each in (each for each in said if each not in given and not _covered(each, given)):
-            yield Breach(node.path, f"{_SETTING} tolerates {_shown(each)}, and {part} does not")
+            yield Finding(node.path, f"{_SETTING} tolerates {_shown(each)}, and {part} does not")
         if context.pools and not tolerates(given, _GPU_TAINT):
-            yield Breach(node.path, f"{part} does not run on GPU nodes (taint nvidia.com/gpu)")
+            yield Finding(node.path, f"{part} does not run on GPU nodes (taint nvidia.com/gpu)")
     if context.pools and not tolerates(said, _GPU_TAINT):
         path = values["defaultSettings"].path
-        yield Breach(path, "what Longhorn starts does not run on GPU nodes (taint nvidia.com/gpu)")
+        yield Finding(path, "what Longhorn starts does not run on GPU nodes (taint nvidia.com/gpu)")
 
 
 def _said(node: Node) -> list[Toleration]:
@@ -99,14 +99,14 @@ def _shown(each: Toleration) -> str:
     remedy="install Longhorn 1.7.2 or newer",
     tags=("storage", "longhorn"),
 )
-def share_safely(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def share_safely(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """LH-04: before it, losing a share manager's node restarted every pod on the volume."""
     if not is_longhorn(manifest):
         return
     version = manifest.body["version"].text()
     found = re.match(r"v?(\d+)\.(\d+)\.(\d+)", version or "")
     if found is not None and tuple(map(int, found.groups())) < RWX_SINCE:
-        yield Breach("version", f"Longhorn {version} restarts all engines of a volume at once")
+        yield Finding("version", f"Longhorn {version} restarts all engines of a volume at once")
 
 
 @rule(
@@ -116,7 +116,7 @@ def share_safely(manifest: Manifest, context: Context) -> Iterator[Breach]:
     "GPUs that are no spot machines",
     tags=("storage", "longhorn"),
 )
-def keep_share_off_gpus(placed: Placed, context: Context) -> Iterator[Breach]:
+def keep_share_off_gpus(placed: Placed, context: Context) -> Iterator[Finding]:
     """LH-04: its NFS server lands on any node, also on a spot GPU node, and goes with it."""
     manifest = placed.manifest
     if not manifest.is_kind("StorageClass") or manifest.fragment:
@@ -129,7 +129,7 @@ def keep_share_off_gpus(placed: Placed, context: Context) -> Iterator[Breach]:
     for claim in placed.stack.of_kind("PersistentVolumeClaim"):
         named = claim.spec["storageClassName"].text()
         if named == manifest.name and "ReadWriteMany" in claim.spec["accessModes"].words():
-            yield Breach(
+            yield Finding(
                 parameters.path or "parameters",
                 f"the share manager of {claim.label} may run on any node",
                 Severity.ERROR if context.pulumi else Severity.WARNING,
@@ -143,7 +143,7 @@ def keep_share_off_gpus(placed: Placed, context: Context) -> Iterator[Breach]:
     "as text",
     tags=("storage", "longhorn"),
 )
-def suit_longhorn(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def suit_longhorn(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """The class is taken as it is, and every volume of it then fails."""
     if not manifest.is_kind("StorageClass") or manifest.fragment:
         return
@@ -152,9 +152,9 @@ def suit_longhorn(manifest: Manifest, context: Context) -> Iterator[Breach]:
     parameters = manifest.body["parameters"]
     copies = parameters["numberOfReplicas"]
     if copies.present and not re.fullmatch(r"[1-9]\d?", copies.text() or ""):
-        yield Breach(copies.path, f"numberOfReplicas {copies.text()!r} is no count")
+        yield Finding(copies.path, f"numberOfReplicas {copies.text()!r} is no count")
     elif parameters["dataLocality"].text() == "strict-local" and copies.text() != "1":
-        yield Breach(copies.path, "strict-local keeps one copy only, on the node that uses it")
+        yield Finding(copies.path, "strict-local keeps one copy only, on the node that uses it")
 
 
 @rule(
@@ -165,7 +165,7 @@ def suit_longhorn(manifest: Manifest, context: Context) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("aws", "storage", "longhorn"),
 )
-def carry_longhorn(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
+def carry_longhorn(placed: AwsPlaced, context: Context) -> Iterator[Finding]:
     """LH-02: without an iSCSI client on every node the whole installation fails."""
     group = placed.resource
     if not group.is_kind("eks.NodeGroup"):
@@ -174,9 +174,9 @@ def carry_longhorn(placed: AwsPlaced, context: Context) -> Iterator[Breach]:
         return
     image = group.body["amiType"].text() or ""
     if image.startswith("BOTTLEROCKET"):
-        yield Breach(group.body["amiType"].path, f"{image} has no iSCSI client, and takes none")
+        yield Finding(group.body["amiType"].path, f"{image} has no iSCSI client, and takes none")
     elif image.startswith("AL2") and not _brings_client(placed):
-        yield Breach(
+        yield Finding(
             group.body["launchTemplate"].path or "launchTemplate",
             f"{image} has no iSCSI client, and no user data installs one",
         )
@@ -212,7 +212,7 @@ def _user_data(template: AwsResource) -> str:
     weight=Weight.CRITICAL,
     tags=("plan", "storage"),
 )
-def storage(plan: PlanView, context: Context) -> Iterator[Breach]:
+def storage(plan: PlanView, context: Context) -> Iterator[Finding]:
     """LH-02, LH-04, MINIO-02: the same proof as in the program, from the plan's plain values."""
     environment = plan.body["environment"].text() or ""
     for node in plan.body["regions"].items():
@@ -220,10 +220,7 @@ def storage(plan: PlanView, context: Context) -> Iterator[Breach]:
         if not found.present:
             continue
         facts = _facts(node, found, environment)
-        for problem in storage_problems(facts, found.path):
-            yield Breach(
-                problem.path, problem.message, remedy=problem.mend or "", target=problem.object
-            )
+        yield from storage_problems(facts, found.path)
 
 
 def _facts(region: Node, storage: Node, environment: str) -> StorageFacts:

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding
 from models.settings.minio import topology_faults
 from policies.core.context import Context
-from policies.core.finding import Breach
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
 from policies.views.kubernetes.manifest import Manifest
@@ -24,7 +24,7 @@ _BITNAMI: Final = ("charts.bitnami.com", "bitnamicharts")
     weight=Weight.CRITICAL,
     tags=("storage", "minio"),
 )
-def form_erasure_sets(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def form_erasure_sets(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """MINIO-02: the servers refuse to start, or start without any redundancy."""
     standalone = context.environment in ("", _DEV)
     if manifest.is_kind("Tenant") and manifest.group == "minio.min.io" and not manifest.fragment:
@@ -37,25 +37,25 @@ def form_erasure_sets(manifest: Manifest, context: Context) -> Iterator[Breach]:
         yield from _server(manifest.body["values"], standalone=standalone)
 
 
-def _faults(pools: Node, key: str, *, standalone: bool) -> Iterator[Breach]:
+def _faults(pools: Node, key: str, *, standalone: bool) -> Iterator[Finding]:
     shapes = tuple((pool["servers"].integer(), pool[key].integer()) for pool in pools.items())
     if any(0 in shape for shape in shapes):
-        yield Breach(pools.path, "a pool has no servers or no drives")
+        yield Finding(pools.path, "a pool has no servers or no drives")
         return
     for fault in topology_faults(shapes, standalone=standalone):
-        yield Breach(pools.path, fault)
+        yield Finding(pools.path, fault)
 
 
-def _server(values: Node, *, standalone: bool) -> Iterator[Breach]:
+def _server(values: Node, *, standalone: bool) -> Iterator[Finding]:
     """Judge the values of MinIO's own chart: mode, replicas, drivesPerNode, pools."""
     if (values["mode"].text() or "distributed") == "standalone":
         if not standalone:
-            yield Breach(values["mode"].path, "standalone holds every object once")
+            yield Finding(values["mode"].path, "standalone holds every object once")
         return
     servers, drives = values["replicas"].integer(16), values["drivesPerNode"].integer(1)
     pools = values["pools"].integer(1)
     for fault in topology_faults(((servers, drives),) * pools, standalone=False)[:1]:
-        yield Breach(values["replicas"].path, f"mode distributed: {fault}")
+        yield Finding(values["replicas"].path, f"mode distributed: {fault}")
 
 
 def _is_release(manifest: Manifest, chart: "re.Pattern[str]") -> bool:
@@ -74,7 +74,7 @@ def _is_release(manifest: Manifest, chart: "re.Pattern[str]") -> bool:
     weight=Weight.CRITICAL,
     tags=("images", "minio"),
 )
-def replace_lost_images(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def replace_lost_images(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """MINIO-03: what a chart's own values name is in no manifest that rules see."""
     options = manifest.options
     if options is None or "helm.sh" not in options.type:
@@ -83,9 +83,9 @@ def replace_lost_images(manifest: Manifest, context: Context) -> Iterator[Breach
     repository = manifest.body["repositoryOpts"]["repo"].text() or ""
     bitnami = next((each for each in _BITNAMI if each in f"{repository} {chart}"), None)
     if bitnami is not None:
-        yield Breach("chart", f"charts of {bitnami} take images that left Docker Hub")
+        yield Finding("chart", f"charts of {bitnami} take images that left Docker Hub")
     elif _is_release(manifest, _SERVER):
         for key in ("image", "mcImage"):
             node = manifest.body["values"][key]["repository"]
             if not node.present:
-                yield Breach(node.path, f"{key} is the chart's own, of an archived project")
+                yield Finding(node.path, f"{key} is the chart's own, of an archived project")

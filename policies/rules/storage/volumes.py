@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.finding import Breach, Severity
 from policies.core.rule import Weight, rule
 from policies.views.kubernetes.data import keeps_data
 from policies.views.kubernetes.manifest import Manifest
@@ -21,7 +21,7 @@ _CHANGING_LABELS: Final = ("helm.sh/chart", "app.kubernetes.io/version", "chart"
     tags=("storage", "immutable"),
     house=True,
 )
-def keep_templates(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def keep_templates(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """ARGO-01: the templates are immutable, so a chart's next version replaces the set."""
     if not manifest.is_kind("StatefulSet"):
         return
@@ -30,10 +30,10 @@ def keep_templates(manifest: Manifest, context: Context) -> Iterator[Breach]:
         marks = {**metadata["labels"].strings(), **metadata["annotations"].strings()}
         for key in marks:
             if key in _CHANGING_LABELS:
-                yield Breach(metadata.path, f"{key!r} changes with a release")
+                yield Finding(metadata.path, f"{key!r} changes with a release")
         if not template["kind"].present or not template["apiVersion"].present:
             # ARGO-02: the API server adds them, and every comparison differs for ever.
-            yield Breach(
+            yield Finding(
                 template.path,
                 "the template has no apiVersion and kind",
                 Severity.WARNING,
@@ -47,7 +47,7 @@ def keep_templates(manifest: Manifest, context: Context) -> Iterator[Breach]:
     remedy="add the volume, or correct the mount's name",
     tags=("storage",),
 )
-def mount_existing_volumes(pod: Pod, context: Context) -> Iterator[Breach]:
+def mount_existing_volumes(pod: Pod, context: Context) -> Iterator[Finding]:
     """KSV-03: the API server refuses the pod, and only the workload's events say so."""
     names = {volume["name"].text() for volume in pod.spec["volumes"].items()}
     if pod.manifest.is_kind("StatefulSet"):
@@ -59,7 +59,7 @@ def mount_existing_volumes(pod: Pod, context: Context) -> Iterator[Breach]:
         for mount in container.node["volumeMounts"].items():
             name = mount["name"].text()
             if name not in names:
-                yield Breach(
+                yield Finding(
                     mount.path, f"container {container.called} mounts {name!r}, which is no volume"
                 )
 
@@ -72,7 +72,7 @@ def mount_existing_volumes(pod: Pod, context: Context) -> Iterator[Breach]:
     weight=Weight.CRITICAL,
     tags=("storage",),
 )
-def share_volume(placed: Placed, context: Context) -> Iterator[Breach]:
+def share_volume(placed: Placed, context: Context) -> Iterator[Finding]:
     """PSTK-01: the second replica, and every rolling update, waits for the first to go."""
     manifest = placed.manifest
     if manifest.fragment or not _may_be_many(placed):
@@ -83,7 +83,7 @@ def share_volume(placed: Placed, context: Context) -> Iterator[Breach]:
             claims = placed.stack.named("PersistentVolumeClaim", manifest.namespace, name or "")
             given = {mode for claim in claims for mode in claim.spec["accessModes"].words()}
             if given and not given & {"ReadWriteMany", "ReadOnlyMany"}:
-                yield Breach(volume.path, f"claim {name!r} has only {sorted(given)}")
+                yield Finding(volume.path, f"claim {name!r} has only {sorted(given)}")
 
 
 def _may_be_many(placed: Placed) -> bool:
@@ -113,7 +113,7 @@ def _scaled(stack: Stack) -> set[tuple[str | None, str | None]]:
     tags=("storage", "immutable"),
     configuration=("acceptDataLoss",),
 )
-def be_protected(manifest: Manifest, context: Context) -> Iterator[Breach]:
+def be_protected(manifest: Manifest, context: Context) -> Iterator[Finding]:
     """PULK-02, MINIO-01: policies see no old state, so the engine's own protection must be on.
 
     With it the preview itself fails where a change would replace or delete the object.
@@ -122,7 +122,7 @@ def be_protected(manifest: Manifest, context: Context) -> Iterator[Breach]:
     if not context.pulumi or manifest.options is None or not _holds_data(manifest):
         return
     if not manifest.options.protect and manifest.label not in context.accept_data_loss:
-        yield Breach("", "it holds data and is neither protected nor named in accept_data_loss")
+        yield Finding("", "it holds data and is neither protected nor named in accept_data_loss")
 
 
 def _holds_data(manifest: Manifest) -> bool:

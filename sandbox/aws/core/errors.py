@@ -4,7 +4,7 @@ from sandbox.core.errors import SandboxError
 
 
 class StandInError(SandboxError):
-    """The stand-in cannot or will not do this; the message says what, where and the mend."""
+    """The stand-in cannot or will not do this; the message says what, where and the remedy."""
 
 
 class AwsError(StandInError):

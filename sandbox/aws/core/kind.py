@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from models.core.problems import Problem
+from models.core.findings import Finding
 from sandbox.aws.core.api import Aws
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import Props
 
 
-def nothing_to_check(_: Props) -> Iterator[Problem]:
+def nothing_to_check(_: Props) -> Iterator[Finding]:
     """Find no problem."""
     yield from ()
 
@@ -37,4 +37,4 @@ class Kind:
     delete: Callable[[Aws, str, Props], None]
     update: Callable[[Aws, str, Props, Props], None] | None = None
     settle: Callable[[Aws, str, Props], None] = nothing_to_do
-    check: Callable[[Props], Iterator[Problem]] = nothing_to_check
+    check: Callable[[Props], Iterator[Finding]] = nothing_to_check

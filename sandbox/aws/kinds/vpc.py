@@ -4,7 +4,8 @@ import ipaddress
 from collections.abc import Iterator
 from typing import Any, Final
 
-from models.core.problems import Problem, shown
+from models.core.findings import Finding
+from models.core.problems import shown
 from sandbox.aws.core.api import Aws
 from sandbox.aws.core.kind import Kind
 from sandbox.aws.core.rules import Rules
@@ -21,14 +22,14 @@ from sandbox.aws.kinds.tools import (
 _NO_ADDRESS: Final = ("InvalidAllocationID.NotFound",)
 
 
-def _cidr(inputs: Props) -> Iterator[Problem]:
+def _cidr(inputs: Props) -> Iterator[Finding]:
     text = inputs.get("cidrBlock")
     if text is None or text == UNKNOWN:
         return
     try:
         ipaddress.IPv4Network(text)
     except ValueError as error:
-        yield Problem(path="cidrBlock", message=f"not a network: {error}", value=shown(text))
+        yield Finding(path="cidrBlock", message=f"not a network: {error}", value=shown(text))
 
 
 def _settle_vpc(aws: Aws, identity: str, inputs: Props) -> None:

@@ -4,7 +4,8 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from models.core.problems import Problem, shown
+from models.core.findings import Finding
+from models.core.problems import shown
 from sandbox.aws.core.kind import Kind
 from sandbox.aws.core.values import UNKNOWN, Props, has_unknown, is_empty, part, without_empty
 from sandbox.aws.schema.check import check as check_shape
@@ -14,7 +15,7 @@ DEFAULTS: Final = "__defaults"
 """Key under which the names of filled-in properties are kept, as bridged providers do."""
 
 
-def problems(kind: Kind, schema: TypeSchema, given: Props) -> Iterator[Problem]:
+def problems(kind: Kind, schema: TypeSchema, given: Props) -> Iterator[Finding]:
     """Yield everything that is wrong with a resource's inputs."""
     wrong = list(check_shape(given, schema.inputs))
     yield from wrong
@@ -24,13 +25,13 @@ def problems(kind: Kind, schema: TypeSchema, given: Props) -> Iterator[Problem]:
         yield from kind.check(given)
 
 
-def _not_played(kind: Kind, schema: TypeSchema, given: Props) -> Iterator[Problem]:
+def _not_played(kind: Kind, schema: TypeSchema, given: Props) -> Iterator[Finding]:
     for at, path in _given(given, schema.inputs):
         if not kind.rules.accepts(path):
-            yield Problem(
+            yield Finding(
                 path=at,
                 message="the AWS stand-in does not act on this property, so it cannot vouch for it",
-                mend=f"leave it out, or add it to {kind.type} in sandbox/aws/kinds",
+                remedy=f"leave it out, or add it to {kind.type} in sandbox/aws/kinds",
             )
 
 
@@ -54,11 +55,11 @@ def _given(value: Any, shape: Shape, at: str = "", path: str = "") -> Iterator[t
         yield at, path
 
 
-def _values(kind: Kind, given: Props) -> Iterator[Problem]:
+def _values(kind: Kind, given: Props) -> Iterator[Finding]:
     for path, allowed in kind.rules.enums.items():
         for at, value in _at(given, path.split(".")):
             if value is not None and value != UNKNOWN and value not in allowed:
-                yield Problem(
+                yield Finding(
                     path=at,
                     message="a value that AWS does not know",
                     value=shown(value),
@@ -66,10 +67,10 @@ def _values(kind: Kind, given: Props) -> Iterator[Problem]:
                 )
     for group in kind.rules.exclusive:
         if len(both := [name for name in group if not is_empty(given.get(name))]) > 1:
-            yield Problem(
+            yield Finding(
                 path=both[0],
                 message=f"conflicts with {', '.join(both[1:])}",
-                mend="give one of them",
+                remedy="give one of them",
             )
 
 

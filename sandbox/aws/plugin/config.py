@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from models.core.problems import Problem, shown
+from models.core.findings import Finding
+from models.core.problems import shown
 from sandbox.aws.core.api import DEFAULT_ACCOUNT, Aws
 from sandbox.aws.core.home import StandInHome
 from sandbox.aws.core.values import Props, has_unknown, part
@@ -46,24 +47,24 @@ def _opened(key: str, value: Any) -> Any:
     return value
 
 
-def problems(config: Props) -> list[Problem]:
+def problems(config: Props) -> list[Finding]:
     """Return what the stand-in cannot honor; being pointed at any endpoint above all."""
-    found: list[Problem] = []
+    found: list[Finding] = []
     for key, value in config.items():
         if key in ACTED_ON or key in IGNORED or has_unknown(value):
             continue
         found.append(
-            Problem(
+            Finding(
                 path=key,
                 message="the AWS stand-in does not take this provider setting",
                 value=None if "key" in key.lower() else shown(value),
                 allowed=", ".join(ACTED_ON),
-                mend="its endpoint is moto's on the loopback address and cannot be set",
+                remedy="its endpoint is moto's on the loopback address and cannot be set",
             )
         )
     if not config.get("region"):
         found.append(
-            Problem(path="region", message="no region is given", mend="aws.Provider(region=...)")
+            Finding(path="region", message="no region is given", remedy="aws.Provider(region=...)")
         )
     return found
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.core.problems import Problem, shown
+from models.core.findings import Finding
+from models.core.problems import shown
 from sandbox.aws.core import repeats
 from sandbox.aws.core.api import Aws, marked
 from sandbox.aws.core.errors import AwsError, InitError, StandInError
@@ -31,14 +32,14 @@ class KindCatalog:
             raise StandInError(str(self.not_covered(token)))
         return found
 
-    def not_covered(self, token: str) -> Problem:
+    def not_covered(self, token: str) -> Finding:
         """Return the problem of a type that the stand-in does not play."""
-        return Problem(
+        return Finding(
             path="type",
             message="the AWS stand-in does not cover this resource type",
             value=shown(token),
             allowed=", ".join(sorted(self.kinds)),
-            mend="add it to sandbox/aws/kinds (docs/stand-in.md says how), or use another type",
+            remedy="add it to sandbox/aws/kinds (docs/stand-in.md says how), or use another type",
         )
 
 
@@ -54,7 +55,7 @@ class Work:
 
     def check(
         self, token: str, urn: str, given: Props, old: Props, seed: bytes
-    ) -> tuple[Props, list[Problem]]:
+    ) -> tuple[Props, list[Finding]]:
         """Return the completed inputs and every problem of the given ones."""
         kind = self.catalog.kinds.get(token)
         if kind is None:

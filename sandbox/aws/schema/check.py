@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, Final, cast
 
-from models.core.problems import Problem
+from models.core.findings import Finding
 from sandbox.aws.core.values import UNKNOWN
 from sandbox.aws.schema.types import Shape
 
@@ -19,7 +19,7 @@ _WORDS: Final = {
 }
 
 
-def check(value: Any, shape: Shape, path: str = "") -> Iterator[Problem]:
+def check(value: Any, shape: Shape, path: str = "") -> Iterator[Finding]:
     """Yield a problem for every part of `value` that the SDK would not have let through.
 
     What is not known yet, and null, fits everywhere.
@@ -27,7 +27,7 @@ def check(value: Any, shape: Shape, path: str = "") -> Iterator[Problem]:
     if value is None or value == UNKNOWN or shape.kind == "any":
         return
     if not _fits(value, shape.kind):
-        yield Problem(
+        yield Finding(
             path=path or "(top)",
             message="a value of the wrong type",
             value=type(value).__name__,
@@ -60,22 +60,22 @@ def _items(value: Any) -> Iterator[tuple[str, Any]]:
             yield f".{key}", each
 
 
-def _object(value: Mapping[str, Any], shape: Shape, path: str) -> Iterator[Problem]:
+def _object(value: Mapping[str, Any], shape: Shape, path: str) -> Iterator[Finding]:
     at = f"{path}." if path else ""
     for key in shape.required:
         if value.get(key) is None:
-            yield Problem(path=f"{at}{key}", message="a required property is missing")
+            yield Finding(path=f"{at}{key}", message="a required property is missing")
     for key, each in value.items():
         if key.startswith("__"):
             continue
         known = shape.properties.get(key)
         if known is None:
             near = get_close_matches(key, shape.properties, n=3)
-            yield Problem(
+            yield Finding(
                 path=f"{at}{key}",
                 message="the pulumi_aws SDK has no such property",
                 allowed=", ".join(near or sorted(shape.properties)),
-                mend=f"did you mean {near[0]}?" if near else "take it out",
+                remedy=f"did you mean {near[0]}?" if near else "take it out",
             )
         else:
             yield from check(each, known, f"{at}{key}")

@@ -54,7 +54,7 @@ def settings_of(
     line = parser.read(words)
     faults = [fault for fault in parser.faults(line) if fault.kind not in _ONLY_ODD]
     if faults:
-        raise RefusedCommandError("; ".join(f"{each.message}: {each.mend}" for each in faults))
+        raise RefusedCommandError("; ".join(f"{each.message}: {each.remedy}" for each in faults))
     try:
         arguments = arguments_in(line)
     except ValueError as error:

@@ -153,13 +153,13 @@ def test_alternatives_are_no_single_stack(tmp_path: Path) -> None:
     assert {Path(each["file"]).name for each in errors} == {"new.yaml"}
 
 
-def test_people_get_the_place_the_reason_and_the_mend(tmp_path: Path) -> None:
+def test_people_get_the_place_the_reason_and_the_remedy(tmp_path: Path) -> None:
     """Conventions are counted only, so that the fault stands out."""
     file = tmp_path / "a.yaml"
     file.write_text(deployment())
     said = run("check", "-f", str(file)).out
     assert "no longer has the option --swap-space" in said
-    assert "mend: use --kv-offloading-size" in said
+    assert "remedy: use --kv-offloading-size" in said
     assert "conventions (--profile triplane lists them)" in said
     assert "k8s-pod-meet-restricted" not in said
 

@@ -1,4 +1,4 @@
-"""`triplane explain`: an id from a message leads to its reason and its mend."""
+"""`triplane explain`: an id from a message leads to its reason and its remedy."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def test_a_rule_is_explained_with_its_cases_and_its_mend() -> None:
     assert ran.code == 0
     assert "requests exactly what it is limited to" in ran.out
     assert "QOS-01, KSV-04 (docs/traps.md)" in ran.out
-    assert "mend:" in ran.out
+    assert "remedy:" in ran.out
 
 
 def test_one_rule_is_one_object_and_several_are_a_list() -> None:

@@ -61,7 +61,7 @@ def test_a_file_beside_the_configuration_gives_the_format(tmp_path: Path) -> Non
 def test_a_size_that_does_not_fit_exits_with_one_and_says_the_mend() -> None:
     ran = triplane("select", "qwen3-8b", "--env", "prod", "--gpu", "t4", "--tp", "1")
     assert ran.code == 1
-    assert "mend" in ran.out
+    assert "remedy" in ran.out
 
 
 @pytest.mark.parametrize(

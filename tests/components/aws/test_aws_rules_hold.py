@@ -51,7 +51,7 @@ def test_without_protection_the_same_region_is_refused() -> None:
     """The rules see these very resources: the test above is no empty one."""
     bare = [replace(each, protect=False) for each in resources(build())]
     found = aws_findings(bare, Context(pulumi=True, regions=("virginia",)))
-    kinds = {each.object.split("/")[0] for each in found if each.rule == "aws-data-be-protected"}
+    kinds = {each.subject.split("/")[0] for each in found if each.rule == "aws-data-be-protected"}
     assert {"Cluster", "Key", "Bucket"} <= kinds
     accepted = Context(
         pulumi=True,

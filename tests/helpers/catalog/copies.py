@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from catalog.loader import load
-from models.core.problems import Problem, ProblemsError
+from models.core.findings import Finding
+from models.core.problems import ProblemsError
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 CATALOG: Final = ROOT / "catalog"
@@ -33,7 +34,7 @@ def write_yaml(path: Path, data: object) -> None:
     path.write_text(text)
 
 
-def problems_of(root: Path) -> tuple[Problem, ...]:
+def problems_of(root: Path) -> tuple[Finding, ...]:
     """Return what `load` says is wrong; fails where it says nothing."""
     with pytest.raises(ProblemsError) as caught:
         load(root)

@@ -5,8 +5,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from models.core.findings import Finding
 from policies.core.context import Context
-from policies.core.finding import Finding
 from policies.core.nodes import Node
 from policies.core.unknowns import plain
 from policies.frame.evaluate import aws_findings

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.finding import Finding, Severity
 from policies.core.nodes import Node
 from policies.core.unknowns import Unknown, plain
 from policies.frame.evaluate import findings

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.finding import Finding, Severity
 from policies.frame.evaluate import findings
 from policies.views.kubernetes.manifest import of_body
 
@@ -84,7 +84,7 @@ def found(rule: str, *bodies: dict[str, Any], context: Context = CONTEXT) -> lis
 
 
 def errors(rule: str, *bodies: dict[str, Any], context: Context = CONTEXT) -> list[str]:
-    """Return the messages of errors of one rule, each with its mend."""
+    """Return the messages of errors of one rule, each with its remedy."""
     return [
         f"{each.message} -> {each.remedy}"
         for each in found(rule, *bodies, context=context)

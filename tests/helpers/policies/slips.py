@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from policies.core.finding import Finding
+from models.core.findings import Finding
 from policies.core.nodes import Node
 from policies.core.unknowns import plain
 from policies.frame.evaluate import findings

@@ -131,7 +131,7 @@ def files(plan: PlatformPlan, recording: Recording) -> dict[str, str]:
     return {
         "plan.yaml": document(inputs),
         "outputs.yaml": document(outputs),
-        "notices.yaml": document([f"{n.level} {n.path}: {n.message}" for n in plan.notices]),
+        "notices.yaml": document([f"{n.severity} {n.path}: {n.message}" for n in plan.notices]),
         "graph.txt": tree(recording),
         **_regions(recording, plan),
     }

@@ -176,9 +176,9 @@ def test_a_remedy_found_by_trying_is_accepted(request: BudgetRequest) -> None:
 def test_remedies_lead_to_acceptance_or_to_a_larger_card(
     request: BudgetRequest, tensor: int, length: int
 ) -> None:
-    """Following the first remedy that is a setting ends: each step takes away the rule it mends.
+    """Following the first remedy that is a setting ends: each step takes away the rule it fixes.
 
-    What is left then is nothing, or what no setting mends.
+    What is left then is nothing, or what no setting fixes.
     """
     asked = changed(
         request,

@@ -125,12 +125,12 @@ def test_a_remedy_mends(model: str, memory: float, tensor: int) -> None:
     found = ask(model, memory, tensor_parallel_size=tensor, max_model_len=2048)
     for remedy in found.remedies if found.rules == ("one-request",) else ():
         if remedy.settings and "tensor_parallel_size" not in remedy.settings:
-            mended = ask(
+            fixed = ask(
                 model,
                 memory,
                 **{"tensor_parallel_size": tensor, "max_model_len": 2048, **remedy.settings},
             )
-            assert mended.verdict is Verdict.FITS, remedy.text
+            assert fixed.verdict is Verdict.FITS, remedy.text
 
 
 NUMBERS: Final = (0, 1, -1, 2, 3, 7, 16, 64, 100, 1e9, 1.5, math.nan, math.inf)

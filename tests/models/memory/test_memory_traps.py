@@ -49,7 +49,7 @@ def model(name: str = LLAMA_8B, **changes: Any) -> dict[str, Any]:
 
 
 def refused(found: Budget, rule: str, words: str) -> None:
-    """Assert that a budget refuses for a rule and says so, with the mend."""
+    """Assert that a budget refuses for a rule and says so, with the remedy."""
     assert found.verdict in (Verdict.CANNOT_START, Verdict.CANNOT_SERVE)
     assert rule in found.rules
     assert words in " ".join(found.reasons)
@@ -197,8 +197,8 @@ def test_more_sequences_than_state_blocks() -> None:
     refused(broken, "mamba-blocks", "max_num_seqs (1024) exceeds")
     number = broken.remedies[0].settings["max_num_seqs"]
     assert isinstance(number, int)
-    mended = ask(config, gpus=2, tensor_parallel_size=2, max_model_len=8192, max_num_seqs=number)
-    assert mended.verdict is Verdict.FITS
+    fixed = ask(config, gpus=2, tensor_parallel_size=2, max_model_len=8192, max_num_seqs=number)
+    assert fixed.verdict is Verdict.FITS
 
 
 def test_more_length_than_positions() -> None:

@@ -1,4 +1,4 @@
-"""Broken stack files: every one ends in problems with path, value, what is allowed and the mend.
+"""Broken stack files: every one ends in problems with path, value, what is allowed and the remedy.
 
 A table of what people write, and random damage: whatever stands in a stack file, the answer is a
 plan or a list of problems, never a traceback.
@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.core.problems import Problem, ProblemsError
+from models.core.findings import Finding
+from models.core.problems import ProblemsError
 from models.plan.plan import PlatformPlan
 from models.plan.resolve.stack import resolve
 from models.settings.settings import parse
@@ -45,7 +46,7 @@ def changed(path: Path, value: object) -> dict[str, Any]:
     return whole
 
 
-def outcome(whole: object) -> PlatformPlan | tuple[Problem, ...]:
+def outcome(whole: object) -> PlatformPlan | tuple[Finding, ...]:
     """Return the plan or the problems of a stack file's settings."""
     try:
         return resolve(parse(json.dumps(whole)), catalog(), TODAY)
@@ -149,7 +150,7 @@ def test_a_broken_stack_is_refused_with_a_clear_problem(
 ) -> None:
     found = outcome(changed(path, value))
     assert isinstance(found, tuple), f"{path} = {value!r} was accepted"
-    text = "\n".join(str(problem) for problem in found)
+    text = "\n".join(problem.ruled for problem in found)
     assert said in text
     assert all(problem.path and problem.message for problem in found)
 

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.core.notices import Notice
+from models.core.findings import Finding
 from models.core.problems import ProblemsError
 from models.facts.catalog import ModelStatus
 from models.plan.plan import PlannedRegion, PlatformPlan
@@ -230,7 +230,7 @@ def test_a_machine_without_a_list_price_is_told() -> None:
     whole = settings_of("staging")
     whole["regions"][0]["pools"][2]["capacity_type"] = "spot"
     plan = planned(whole)
-    said: list[Notice] = [each for each in plan.notices if "upper bound" in each.message]
+    said: list[Finding] = [each for each in plan.notices if "upper bound" in each.message]
     assert [each.path for each in said] == ["regions[0].pools[2]"]
     line = next(each for each in plan.regions[0].bill.lines if each.what == "gpu-l4-pool")
     assert line.basis.startswith("upper bound")

@@ -104,7 +104,7 @@ def test_a_model_that_does_not_fit_is_refused_with_terms_and_remedies() -> None:
     text = refusal(placed("qwen3-8b", "gpu-edge-pool"))
     assert "[plan-memory] local/qwen3-8b" in text
     assert "weights 15.27 GiB" in text
-    assert "mend:" in text
+    assert "remedy:" in text
 
 
 def test_more_gpus_than_a_node_has_are_refused() -> None:

@@ -58,7 +58,7 @@ def test_gpus_on_different_nodes_do_not_add_up() -> None:
 def test_the_capacity_problem_names_pool_figures_and_mend() -> None:
     demand = Demand(model="m", pool="p", gpus=1, replicas=5)
     (problem,) = capacity_problems("eu", [demand], [Supply(pool="p", nodes=2, gpus=2)], "here")
-    text = str(problem)
+    text = problem.ruled
     assert "[plan-capacity] eu/p" in text
     assert "1 of m" in text
     assert "5 GPUs asked" in text

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from models.core.problems import Problem, ProblemsError
+from models.core.findings import Finding, Severity
+from models.core.problems import ProblemsError
 from models.memory import Budget, Remedy, TermSource, Verdict
 from models.plan.plan import PlannedModel
 from models.plan.resolve.stack import resolve
@@ -25,7 +26,7 @@ def fitting(low: float | None, need: float | None = 2.0) -> Budget:
     return Budget(verdict=Verdict.FITS, kv_cache_gib=4.0, kv_cache_gib_low=low, needed_kv_gib=need)
 
 
-def only(problems: list[Problem]) -> Problem:
+def only(problems: list[Finding]) -> Finding:
     """Return the one problem."""
     (problem,) = problems
     return problem
@@ -41,7 +42,7 @@ def test_what_fits_by_the_estimate_only_is_a_problem_of_the_margin(low: float) -
     """Now and then it would not start: nobody should learn that from a crash loop."""
     problem = only(memory_problems(WHERE, fitting(low)))
     assert problem.rule == "plan-margin"
-    assert problem.object == "west/llama"
+    assert problem.subject == "west/llama"
     assert problem.path == "models[3]"
     assert f"as little as {low:.2f} GiB" in problem.message
     assert "one request of full length needs 2.00 GiB" in problem.message
@@ -67,7 +68,7 @@ def test_what_does_not_fit_is_no_question_of_the_margin(verdict: Verdict, words:
         weights_gib=15.0,
         kv_cache_gib=0.0,
         needed_kv_gib=2.0,
-        reasons=("because",),
+        refusals=(Finding("", "because"),),
         sources={"weights_gib": TermSource.GOLDEN},
         golden="0.33.0 llama sm90",
     )
@@ -75,10 +76,10 @@ def test_what_does_not_fit_is_no_question_of_the_margin(verdict: Verdict, words:
     assert problem.rule == "plan-memory"
     assert problem.message == words
     assert problem.value == (
-        "weights 15.00 GiB, KV cache 0.00 GiB, KV cache needed 2.00 GiB; "
+        "weights 15.00 GiB, KV cache 0.00 GiB, one request 2.00 GiB, "
         "weights by the engine's own code (0.33.0 llama sm90)"
     )
-    assert "larger cards" in (problem.mend or "")
+    assert "larger cards" in (problem.remedy or "")
 
 
 def test_remedies_are_those_that_a_node_of_the_pool_can_hold() -> None:
@@ -89,13 +90,13 @@ def test_remedies_are_those_that_a_node_of_the_pool_can_hold() -> None:
         *(Remedy(text=each) for each in "cde"),
     )
     fit = Budget(verdict=Verdict.CANNOT_SERVE, remedies=remedies)
-    assert only(memory_problems(WHERE, fit)).mend == "b; or c; or d"
+    assert only(memory_problems(WHERE, fit)).remedy == "b; or c; or d"
 
 
 def test_copies_of_kv_heads_are_remarked() -> None:
     assert memory_remarks(WHERE, fitting(4.0)) == []
     (notice,) = memory_remarks(WHERE, fitting(4.0).model_copy(update={"kv_heads_replicated": True}))
-    assert notice.level == "warning"
+    assert notice.severity is Severity.WARNING
     assert notice.message.startswith("llama: tensor parallel ranks hold copies")
 
 

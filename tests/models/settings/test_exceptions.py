@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from models.core.problems import Problem
+from models.core.findings import Finding
 from models.settings.exceptions import RecordedException, excused, expired
 
 pytestmark = pytest.mark.pure
@@ -19,7 +19,7 @@ EXCEPTION = RecordedException(
     owner="platform-ml",
     expires=LAST,
 )
-PROBLEM = Problem(path="models[0]", rule="plan-margin", object="west/llama", message="m")
+PROBLEM = Finding(path="models[0]", rule="plan-margin", subject="west/llama", message="m")
 
 
 @pytest.mark.parametrize(
@@ -37,11 +37,11 @@ def test_an_exception_holds_on_its_last_day_and_not_on_the_next(
     "other",
     [
         replace(PROBLEM, rule="plan-memory"),
-        replace(PROBLEM, object="west/other"),
-        replace(PROBLEM, rule=None),
+        replace(PROBLEM, subject="west/other"),
+        replace(PROBLEM, rule=""),
     ],
 )
-def test_an_exception_excuses_its_own_rule_and_object_only(other: Problem) -> None:
+def test_an_exception_excuses_its_own_rule_and_object_only(other: Finding) -> None:
     assert excused([other], [EXCEPTION], LAST) == ([other], [])
 
 

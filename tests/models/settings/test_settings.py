@@ -1,4 +1,4 @@
-"""Settings: what is wrong is said at once, with path, value, what is allowed and the mend."""
+"""Settings: what is wrong is said at once, with path, value, what is allowed and the remedy."""
 
 import json
 from pathlib import Path

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from models.core.findings import Finding, Severity
 from policies.changes.preview import immutable_changes, preview_findings
-from policies.core.finding import Finding, Severity
 from policies.frame import agreements
 from policies.frame.evaluate import findings
 from policies.views.kubernetes.manifest import Options
@@ -20,14 +20,14 @@ pytestmark = pytest.mark.pure
 FINDING = Finding(
     rule="k8s-pod-stay-off-host",
     severity=Severity.ERROR,
-    object="DaemonSet/longhorn-system/manager",
+    subject="DaemonSet/longhorn-system/manager",
     path="spec",
     message="is privileged",
     remedy="do not",
 )
 RECORD = {
     "rule": FINDING.rule,
-    "object": FINDING.object,
+    "object": FINDING.subject,
     "reason": "storage needs the host's devices",
     "owner": "storage team",
     "expires": "2026-12-31",
@@ -42,7 +42,7 @@ def settings(**changes: Any) -> agreements.Agreements:
 def test_a_recorded_exception_excuses_its_object_only() -> None:
     """An exception is a hole of one size."""
     agreed = settings(exceptions=[RECORD])
-    other = replace(FINDING, object="DaemonSet/other/manager")
+    other = replace(FINDING, subject="DaemonSet/other/manager")
     standing, excused = agreements.judged([FINDING, other], agreed.exceptions, TODAY)
     assert standing == [other]
     assert [finding for finding, _ in excused] == [FINDING]
@@ -63,7 +63,7 @@ def test_an_expired_exception_is_a_problem() -> None:
     old = {**RECORD, "expires": "2026-11-30"}
     (problem,) = settings(exceptions=[old]).problems
     assert "expired" in problem.message
-    assert problem.mend
+    assert problem.remedy
 
 
 @pytest.mark.parametrize("key", sorted(RECORD))
@@ -126,7 +126,7 @@ def test_replacing_what_holds_data_needs_an_approval(op: str) -> None:
     (finding,) = preview_findings(document, CONTEXT)
     assert finding.severity is Severity.ERROR
     assert "spec.accessModes" in finding.message
-    accepted = replace(CONTEXT, accept_data_loss=frozenset({finding.object}))
+    accepted = replace(CONTEXT, accept_data_loss=frozenset({finding.subject}))
     assert preview_findings(document, accepted) == ()
 
 
@@ -143,8 +143,8 @@ def test_replacing_a_cluster_needs_an_approval() -> None:
     state = {"type": "pulumi:providers:kubernetes", "urn": "urn:pulumi:dev::x::p::west-provider"}
     document = {"steps": [{"op": "replace", "oldState": state, "newState": state}]}
     (finding,) = preview_findings(document, CONTEXT)
-    assert finding.object == "Provider/west-provider"
-    accepted = replace(CONTEXT, accept_data_loss=frozenset({finding.object}))
+    assert finding.subject == "Provider/west-provider"
+    accepted = replace(CONTEXT, accept_data_loss=frozenset({finding.subject}))
     assert preview_findings(document, accepted) == ()
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from models.core.findings import Severity
 from policies.changes.preview import preview_findings
-from policies.core.finding import Severity
 from sandbox.toolchain import ensure
 from tests.helpers.cli.command import triplane
 from tests.helpers.policies.compliant_stack import CONTEXT
@@ -82,7 +82,7 @@ def test_a_change_that_replaces_data_is_stopped(tmp_path: Path) -> None:
     )
     (finding,) = preview_findings(document, CONTEXT)
     assert finding.severity is Severity.ERROR
-    assert finding.object == "PersistentVolumeClaim/ml/models"
+    assert finding.subject == "PersistentVolumeClaim/ml/models"
     assert "spec.storageClassName" in finding.message
 
     # The command, over both forms in which the engine writes the same preview.
@@ -93,4 +93,4 @@ def test_a_change_that_replaces_data_is_stopped(tmp_path: Path) -> None:
     stack.run(*logged, CLASS="b", PROTECT="no", PULUMI_DEBUG_COMMANDS="true")
     for preview in (file, log):
         assert triplane("changes", str(preview)).code == 1
-        assert triplane("changes", str(preview), "--approve", finding.object).code == 0
+        assert triplane("changes", str(preview), "--approve", finding.subject).code == 0

@@ -20,8 +20,8 @@ from pulumi_policy import (
 )
 from pulumi_policy import policy as sdk
 
+from models.core.findings import Finding
 from policies.core.context import Context
-from policies.core.finding import Breach
 from policies.core.rule import Rule
 from policies.core.rule import rule as rule_of
 from policies.frame import registry
@@ -66,8 +66,8 @@ def test_a_rule_whose_subject_nothing_shows_is_refused_at_once() -> None:
     """It would be registered and never run."""
 
     @rule_of("k8s-text-be-short", "Every text is short.", remedy="shorten it")
-    def be_short(text: Labeled, context: Context) -> Iterator[Breach]:
-        yield Breach("", "it is long")
+    def be_short(text: Labeled, context: Context) -> Iterator[Finding]:
+        yield Finding("", "it is long")
 
     module = ModuleType(__name__)
     vars(module)["be_short"] = be_short

@@ -1,4 +1,4 @@
-"""Backends in reserve and policies that replace others, each seen broken and mended."""
+"""Backends in reserve and policies that replace others, each seen broken and fixed."""
 
 from typing import Any
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from models.core.findings import Finding
 from tests.helpers.policies import compliant_stack as lab
 from tests.helpers.policies.compliant_stack import ABSENT, CONTAINER, POD, Json
 from tests.helpers.policies.engine_files import H100, engine, errors, found, severities
@@ -135,7 +136,8 @@ def answer(monkeypatch: pytest.MonkeyPatch, rule: str, **figures: Any) -> list[s
     real = memory.budget
 
     def told(request: memory.BudgetRequest) -> memory.Budget:
-        figures_of = {"rules": (rule,), "reasons": (f"{rule}; mend it",), "remedies": ()}
+        refusal = Finding("", rule, remedy="correct it", rule=rule)
+        figures_of = {"refusals": (refusal,), "remedies": ()}
         verdict = memory.Verdict.CANNOT_START
         return real(request).model_copy(update={"verdict": verdict, **figures_of, **figures})
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policies.core.finding import Severity
+from models.core.findings import Severity
 from tests.helpers.policies import compliant_stack as lab
 from tests.helpers.policies.compliant_stack import ABSENT, CONTAINER, POD
 from tests.helpers.policies.engine_files import H100, engine, errors, found
@@ -194,15 +194,15 @@ LITERAL: list[tuple[str, str, Any, str, str, Any]] = [
 
 
 @pytest.mark.parametrize(
-    ("rule", "path", "value", "said", "where", "mended"), LITERAL, ids=[row[0] for row in LITERAL]
+    ("rule", "path", "value", "said", "where", "fixed"), LITERAL, ids=[row[0] for row in LITERAL]
 )
 def test_a_remedy_that_is_carried_out_is_accepted(
-    rule: str, path: str, value: Any, said: str, where: str, mended: Any
+    rule: str, path: str, value: Any, said: str, where: str, fixed: Any
 ) -> None:
     """A person does what the message says, once."""
     stack = lab.broken(path, value)
     told = lab.refused(lab.found(stack), rule)
     assert told
     assert any(said in each.remedy for each in told), told[0].remedy
-    after = lab.found(lab.broken(where, mended, stack))
+    after = lab.found(lab.broken(where, fixed, stack))
     assert [str(each) for each in after if each.severity is not Severity.WARNING] == []

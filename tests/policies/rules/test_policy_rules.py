@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policies.core.finding import Severity
+from models.core.findings import Severity
 from policies.frame.registry import Scope, registered
 from tests.helpers.policies import compliant_stack as lab
 from tests.helpers.policies.compliant_stack import ABSENT, CONTAINER, POD
@@ -253,7 +253,7 @@ def test_a_broken_field_is_refused_by_name(rule: str, path: str, value: Any, lab
     """Whoever reads the message must know which object, which field and what to do."""
     found = lab.refused(lab.found(lab.broken(path, value)), rule)
     assert found, "the rule finds nothing"
-    assert {each.object for each in found} == {label}
+    assert {each.subject for each in found} == {label}
     assert all(each.message and each.remedy for each in found)
 
 

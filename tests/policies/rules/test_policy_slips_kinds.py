@@ -222,7 +222,7 @@ def test_an_attempt_to_slip_past_is_refused(attempt: str) -> None:
     rule, made = ATTEMPTS[attempt]
     found = lab.refused(made(), rule)
     assert found, f"{attempt} slips past {rule}"
-    assert all(each.object and each.message and each.remedy for each in found)
+    assert all(each.subject and each.message and each.remedy for each in found)
 
 
 def test_a_second_autoscaler_is_refused() -> None:
@@ -233,7 +233,7 @@ def test_a_second_autoscaler_is_refused() -> None:
     hpa["metadata"]["name"] = "legacy"
     hpa["spec"] = {"scaleTargetRef": {"kind": "StatefulSet", "name": "llama"}, "maxReplicas": 2}
     found = lab.refused(lab.found({**stack, "hpa": hpa}), "k8s-workload-have-one-autoscaler")
-    assert [each.object for each in found] == ["HorizontalPodAutoscaler/triplane-models/legacy"]
+    assert [each.subject for each in found] == ["HorizontalPodAutoscaler/triplane-models/legacy"]
 
 
 def test_sidecars_by_a_foreign_namespace_are_refused() -> None:
@@ -245,7 +245,7 @@ def test_sidecars_by_a_foreign_namespace_are_refused() -> None:
         else:
             body["metadata"]["namespace"] = "ml"
     found = lab.refused(lab.found(stack), "k8s-namespace-inject-no-engine")
-    assert [each.object for each in found] == ["Namespace/ml"]
+    assert [each.subject for each in found] == ["Namespace/ml"]
 
 
 def test_ignored_replicas_are_accepted() -> None:

@@ -138,4 +138,4 @@ def test_an_attempt_to_slip_past_is_refused(attempt: str) -> None:
     rule, made = ATTEMPTS[attempt]
     found = lab.refused(made(), rule)
     assert found, f"{attempt} slips past {rule}"
-    assert all(each.object and each.message and each.remedy for each in found)
+    assert all(each.subject and each.message and each.remedy for each in found)

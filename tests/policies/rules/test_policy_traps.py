@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policies.core.finding import Finding, Severity
+from models.core.findings import Finding, Severity
 from policies.core.nodes import Node
 from policies.core.unknowns import plain
 from policies.frame.evaluate import findings

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from test_policy_rules import BROKEN
 
 from cli.reading.files import read_text
+from models.core.findings import Finding
 from policies.core.context import Context
-from policies.core.finding import Finding
 from policies.frame.evaluate import findings
 from tests.helpers.policies import compliant_stack as lab
 from tests.helpers.policies import spelling
@@ -52,7 +52,7 @@ PLAIN: Final = [
 
 def seen(found: Iterable[Finding]) -> Seen:
     """Return what must not change; paths and messages tell the spelling."""
-    return frozenset((each.rule, each.severity.value, each.object) for each in found)
+    return frozenset((each.rule, each.severity.value, each.subject) for each in found)
 
 
 def in_files(bodies: Sequence[Json], name: str) -> Seen:

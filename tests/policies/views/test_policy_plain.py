@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pulumi_policy import proxy
 
+from models.core.findings import Severity
 from models.core.quantities import InvalidQuantityError, parse
 from models.engine.command import Parser
-from policies.core.finding import Severity
 from policies.core.knowledge import newest
 from policies.core.nodes import Node
 from policies.core.unknowns import SENTINELS, Unknown, plain

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from models.core.problems import Problem, shown
+from models.core.findings import Finding
+from models.core.problems import shown
 from sandbox.aws.core.api import Aws
 from sandbox.aws.core.kind import Kind
 from sandbox.aws.core.rules import Rules
@@ -16,11 +17,11 @@ from sandbox.aws.kinds.tools import chosen, unless_gone, wanted_tags
 _NO_RIGHTS: Final = "whoever asks gets the administrator's token"
 
 
-def check_addon(inputs: Props) -> Iterator[Problem]:
+def check_addon(inputs: Props) -> Iterator[Finding]:
     """Find versions that are none of AWS's; whether AWS offers this one is not known here."""
     version = inputs.get("addonVersion")
     if version not in (None, UNKNOWN) and not ADD_ON_VERSION.fullmatch(str(version)):
-        yield Problem(
+        yield Finding(
             path="addonVersion",
             message="not a version of an add-on as AWS writes them",
             value=shown(version),

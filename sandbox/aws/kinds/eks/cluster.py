@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from models.core.problems import Problem, shown
+from models.core.findings import Finding
+from models.core.problems import shown
 from sandbox.aws.clusters import planes
 from sandbox.aws.core.api import Aws
 from sandbox.aws.core.errors import AwsError
@@ -28,11 +29,11 @@ _DIRECT: Final = (
 """Properties whose names and parts EKS's API spells alike."""
 
 
-def check(inputs: Props) -> Iterator[Problem]:
+def check(inputs: Props) -> Iterator[Finding]:
     """Find versions that EKS does not have, and control planes in fewer than two subnets."""
     version = inputs.get("version")
     if version not in (None, UNKNOWN, *VERSIONS):
-        yield Problem(
+        yield Finding(
             path="version",
             message="EKS does not offer this Kubernetes version",
             value=shown(version),
@@ -40,7 +41,7 @@ def check(inputs: Props) -> Iterator[Problem]:
         )
     subnets = inputs["vpcConfig"].get("subnetIds") if inputs["vpcConfig"] != UNKNOWN else UNKNOWN
     if subnets != UNKNOWN and len(set(subnets)) < 2 and UNKNOWN not in subnets:
-        yield Problem(
+        yield Finding(
             path="vpcConfig.subnetIds",
             message="an EKS control plane needs subnets in at least two zones",
             value=shown(subnets),

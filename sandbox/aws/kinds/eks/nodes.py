@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from models.core.problems import Problem, shown
+from models.core.findings import Finding
+from models.core.problems import shown
 from sandbox.aws.clusters import planes
 from sandbox.aws.core.api import Aws
 from sandbox.aws.core.errors import AwsError, InitError
@@ -38,40 +39,40 @@ _DIRECT: Final = (
 _SIZES: Final = ("minSize", "maxSize", "desiredSize")
 
 
-def check(inputs: Props) -> Iterator[Problem]:
+def check(inputs: Props) -> Iterator[Finding]:
     """Find machine types and versions that nobody here knows, and sizes that make no sense."""
     yield from _kinds(inputs)
     yield from _numbers(inputs)
 
 
-def _kinds(inputs: Props) -> Iterator[Problem]:
+def _kinds(inputs: Props) -> Iterator[Finding]:
     known = instance_types()
     given = inputs.get("instanceTypes") or ()
     if given != UNKNOWN and len(given) > 1:
-        yield Problem(
+        yield Finding(
             path="instanceTypes",
             message="a node group here has machines of one type",
             value=shown(given),
-            mend="give one type; of several AWS would choose one by what is there",
+            remedy="give one type; of several AWS would choose one by what is there",
         )
     for index, each in enumerate(() if given == UNKNOWN else given):
         if each not in (UNKNOWN, *known):
-            yield Problem(
+            yield Finding(
                 path=f"instanceTypes[{index}]",
                 message="the catalog has no such machine",
                 value=shown(each),
                 allowed=", ".join(sorted(known)),
-                mend="add it to catalog/accelerators.yaml or catalog/instances.yaml",
+                remedy="add it to catalog/accelerators.yaml or catalog/instances.yaml",
             )
         elif each != UNKNOWN and not _fits(each, str(inputs.get("amiType") or "CUSTOM")):
-            yield Problem(
+            yield Finding(
                 path="amiType",
                 message=f"{each} has another processor than this image is for",
                 value=shown(inputs["amiType"]),
                 allowed=", ".join(name for name in IMAGES if _fits(each, name)),
             )
     if inputs.get("version") not in (None, UNKNOWN, *VERSIONS):
-        yield Problem(
+        yield Finding(
             path="version",
             message="EKS does not offer this Kubernetes version",
             value=shown(inputs["version"]),
@@ -79,12 +80,12 @@ def _kinds(inputs: Props) -> Iterator[Problem]:
         )
 
 
-def _numbers(inputs: Props) -> Iterator[Problem]:
+def _numbers(inputs: Props) -> Iterator[Finding]:
     sizes = inputs["scalingConfig"]
     if sizes != UNKNOWN and UNKNOWN not in (found := [sizes[each] for each in _SIZES]):
         least, most, now = found
         if not 0 <= least <= now <= most or most < 1:
-            yield Problem(
+            yield Finding(
                 path="scalingConfig",
                 message="minSize <= desiredSize <= maxSize is asked for, and a maxSize above 0",
                 value=shown(sizes),
@@ -212,7 +213,7 @@ def _settle(aws: Aws, identity: str, inputs: Props) -> None:
         )
         message = (
             f"unexpected state 'CREATE_FAILED', wanted target 'ACTIVE'. last error: {issues}. "
-            "EKS does not repair it: mend the cause, delete the group in AWS (aws eks "
+            "EKS does not repair it: fix the cause, delete the group in AWS (aws eks "
             "delete-nodegroup; here python -m sandbox.aws delete-node-group), refresh, update"
         )
         raise InitError(identity, message)

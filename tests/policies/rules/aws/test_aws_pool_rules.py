@@ -9,9 +9,9 @@ from typing import Any, Final
 import pytest
 
 from models.aws import iam
+from models.core.findings import Finding, Severity
 from models.plan.aws import node_groups
 from models.plan.aws.pod_roles import RoleRequest, pod_roles
-from policies.core.finding import Finding, Severity
 from policies.core.unknowns import SENTINELS
 from policies.frame.evaluate import aws_findings
 from policies.views.aws.resource import AwsResource
@@ -134,7 +134,7 @@ def test_one_broken_field_is_found(case: str) -> None:
     findings = [each for each in found(stack) if each.rule == rule]
     assert findings, case
     assert all(each.severity is Severity.ERROR for each in findings)
-    assert all(each.remedy and each.object.startswith("NodeGroup/") for each in findings)
+    assert all(each.remedy and each.subject.startswith("NodeGroup/") for each in findings)
 
 
 def test_no_template_and_no_image_is_found() -> None:

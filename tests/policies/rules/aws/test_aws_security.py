@@ -18,9 +18,9 @@ from pulumi_policy import (
     proxy,
 )
 
+from models.core.findings import Severity
 from policies.changes.preview import preview_findings
 from policies.core.context import Context
-from policies.core.finding import Severity
 from policies.core.nodes import Node
 from policies.core.unknowns import SENTINELS, Unknown
 from policies.frame.evaluate import aws_findings
@@ -221,7 +221,7 @@ def test_a_broken_field_is_refused(rule: str, path: str, value: Any, label: str)
     assert refused, f"{rule} says nothing"
     assert all(each.message and each.remedy for each in refused)
     if label:
-        assert label in {each.object for each in refused}
+        assert label in {each.subject for each in refused}
 
 
 def test_every_rule_has_a_broken_field() -> None:
@@ -332,7 +332,7 @@ HOLDING = ("Cluster/cluster", "Key/key", "Bucket/bucket", "FileSystem/files")
 
 def test_what_holds_data_is_protected_or_named() -> None:
     refused = lab.refused(found(compliant(), protect=False), "aws-data-be-protected")
-    assert {each.object for each in refused} == set(HOLDING)
+    assert {each.subject for each in refused} == set(HOLDING)
     context = Context(pulumi=True, today=lab.TODAY, accept_data_loss=frozenset(HOLDING))
     assert found(compliant(), context, protect=False) == ()
 
@@ -406,7 +406,7 @@ def test_machines_that_hold_volumes_need_an_approval_and_others_are_told() -> No
 def test_replacing_the_aws_provider_replaces_everything() -> None:
     document = {"steps": [step("replace", "pulumi:providers:aws", "triplane-us-east-1-aws")]}
     (finding,) = preview_findings(document, CONTEXT)
-    assert finding.object == "Provider/triplane-us-east-1-aws"
+    assert finding.subject == "Provider/triplane-us-east-1-aws"
 
 
 def test_names_and_types() -> None:

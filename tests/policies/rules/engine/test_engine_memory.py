@@ -69,7 +69,7 @@ def test_experts_are_split_over_data_parallel_ranks_too(expert: list[str]) -> No
 
 
 def test_the_cheapest_remedy_is_told() -> None:
-    """The message carries the terms, the mend what to change."""
+    """The message carries the terms, the remedy what to change."""
     (message,) = errors(FIT, engine([LLAMA, "--max-model-len=131072"], select=A10G))
     assert re.search(r"weights 1[45]\.\d\d GiB", message)
     assert "-> set max_model_len to" in message

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from policies.core.finding import Finding, Severity
+from models.core.findings import Finding, Severity
 from policies.core.nodes import Node
 from policies.core.unknowns import Unknown, plain
 from policies.frame.evaluate import aws_findings, findings

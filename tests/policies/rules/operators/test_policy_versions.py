@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from models.core.findings import Severity
 from policies.core.context import Context
-from policies.core.finding import Severity
 from policies.frame.evaluate import object_findings
 from policies.views.kubernetes.manifest import of_body
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policies.core.finding import Severity
+from models.core.findings import Severity
 from policies.frame.evaluate import findings
 from tests.helpers.policies import compliant_stack as lab
 from tests.helpers.policies.compliant_stack import ABSENT
@@ -273,7 +273,7 @@ def test_one_broken_field_is_found(rule: str, path: str, value: Any, target: str
     found = [each for each in lab.found(stack) if each.rule == rule]
     assert found, f"{path}={value!r} passed"
     assert {each.severity for each in found} == {Severity.ERROR}
-    assert target in {each.object for each in found}
+    assert target in {each.subject for each in found}
     assert all(each.remedy for each in found)
 
 

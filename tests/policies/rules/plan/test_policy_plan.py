@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from models.core.findings import Severity
 from models.memory import Verdict
-from policies.core.finding import Severity
 from policies.core.unknowns import SENTINELS
 from policies.frame.evaluate import plan_findings
 from policies.rules.plan import proofs as plan
@@ -119,7 +119,7 @@ def test_a_broken_plan_is_refused(rule: str, path: str, value: Any, label: str) 
     """Somebody else's program may register the component with whatever it likes."""
     changed = lab.broken(f"plan.{path}", value, {"plan": inputs()})["plan"]
     found = lab.refused(plan_findings(changed, CONTEXT), rule)
-    assert {each.object for each in found} == {label}
+    assert {each.subject for each in found} == {label}
     assert all(each.message and each.remedy for each in found)
 
 
@@ -165,7 +165,7 @@ def test_an_unpriced_plan_passes_no_bound() -> None:
     changed = unpriced("dev")
     changed["limits"] |= {"usdPerHour": 9.0, "usdPerHourPerRegion": {"west": 9.0}}
     found = lab.refused(plan_findings(changed, CONTEXT), "plan-cost")
-    assert [each.object for each in found] == ["dev", "west"]
+    assert [each.subject for each in found] == ["dev", "west"]
 
 
 def test_a_region_on_aws_pays_for_more_than_nodes() -> None:
@@ -182,7 +182,7 @@ def test_a_region_on_aws_pays_for_more_than_nodes() -> None:
 def test_an_unpriced_plan_is_refused_in_prod() -> None:
     """Without any bound set: prod's bill is always known."""
     found = lab.refused(plan_findings(unpriced("prod"), CONTEXT), "plan-cost")
-    assert [each.object for each in found] == ["prod"]
+    assert [each.subject for each in found] == ["prod"]
 
 
 def test_the_minimum_counts_the_nodes_that_replicas_need() -> None:

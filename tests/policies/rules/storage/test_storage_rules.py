@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from models.core.findings import Finding, Severity
 from models.plan.summary.stack import plan_inputs
 from policies.changes.preview import preview_findings
-from policies.core.finding import Finding, Severity
 from policies.core.nodes import Node
 from policies.core.unknowns import SENTINELS, plain
 from policies.frame.agreements import of_settings
@@ -288,7 +288,7 @@ def test_a_plan_that_cannot_be_carried_is_refused(change: Change, says: str) -> 
     """The program proves the same; a plan that another program registers is proven here."""
     found = planned(change)
     assert any(says in each.message for each in found), [str(each) for each in found]
-    assert {each.object for each in found} == {"local"}
+    assert {each.subject for each in found} == {"local"}
 
 
 def test_an_unknown_part_of_the_plan_cannot_be_verified() -> None:
@@ -420,7 +420,7 @@ def test_a_removed_pool_needs_an_approval() -> None:
         key: {"type": "kubernetes:minio.min.io/v2:Tenant", "inputs": body}
         for key, body in (("oldState", old), ("newState", new))
     }
-    accepted = replace(CONTEXT, accept_data_loss=frozenset({found.object}))
+    accepted = replace(CONTEXT, accept_data_loss=frozenset({found.subject}))
     assert preview_findings({"steps": [{"op": "update", **states}]}, accepted) == ()
 
 
@@ -489,9 +489,9 @@ def test_removing_longhorns_release_needs_an_approval() -> None:
     }
     document = {"steps": [{"op": "delete", "oldState": state}]}
     (found,) = preview_findings(document, CONTEXT)
-    assert (found.object, found.severity) == ("Release/longhorn", Severity.ERROR)
+    assert (found.subject, found.severity) == ("Release/longhorn", Severity.ERROR)
     assert '"accept_data_loss": ["Release/longhorn"]' in (found.remedy or "")
-    accepted = replace(CONTEXT, accept_data_loss=frozenset({found.object}))
+    accepted = replace(CONTEXT, accept_data_loss=frozenset({found.subject}))
     assert preview_findings(document, accepted) == ()
     state["inputs"] = {"name": "keda", "chart": "keda", "version": "2.20.2"}
     assert preview_findings(document, CONTEXT) == ()
@@ -504,7 +504,7 @@ def test_other_tolerations_are_told_with_what_to_do_first() -> None:
     kind = "kubernetes:helm.sh/v3:Release"
     bodies = [{"name": "longhorn", "chart": "longhorn", "values": each} for each in (old, new)]
     (found,) = change(bodies[0], bodies[1], kind)
-    assert (found.severity, found.object) == (Severity.WARNING, "Release/longhorn")
+    assert (found.severity, found.subject) == (Severity.WARNING, "Release/longhorn")
     assert "once all volumes are detached" in found.message
     assert "scale the engines down" in (found.remedy or "")
     assert change(bodies[0], bodies[0], kind) == ()
@@ -546,6 +546,6 @@ def test_operators_are_handed_over_and_not_given_up(
     found = change(old, new)
     assert bool(found) is refused
     for each in found:
-        assert each.object == "Namespace/triplane-models"
+        assert each.subject == "Namespace/triplane-models"
         assert "set operators to handover and update" in (each.remedy or "")
         assert "accept_data_loss" not in (each.remedy or ""), "no approval helps"
