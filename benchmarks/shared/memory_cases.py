@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from catalog.loader import load
 from catalog.readers import names as tables
+from catalog.readers.tables import gpu_families
 from models.architecture.config.names import ModelNames
 from models.cases.asking import Sources, ask
 from models.cases.cards import CardNames
@@ -72,7 +73,7 @@ def case_of(line: Line, names: ModelNames, catalog: Catalog) -> MeasuredCase:
 
 
 def _sources(names: ModelNames, catalog: Catalog) -> Sources:
-    cards = CardNames(catalog.accelerators, tables.other_gpus())
+    cards = CardNames(catalog.accelerators, tables.other_gpus(), gpu_families())
     return Sources(catalog=catalog, names=names, cards=cards, pinned=False)
 
 

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from catalog.loader import load
 from catalog.readers.names import model_names, other_gpus
+from catalog.readers.tables import gpu_families
 from cli.errors import InputError
 from models.cases.asking import Sources
 from models.cases.cards import CardNames
@@ -77,7 +78,7 @@ def sources(configs: Mapping[str, Json], *, pinned: bool) -> Sources:
 def _tables() -> tuple[Catalog, CardNames]:
     """Return the catalog and its cards; read once for a process that answers many commands."""
     catalog = load()
-    return catalog, CardNames(catalog.accelerators, other_gpus())
+    return catalog, CardNames(catalog.accelerators, other_gpus(), gpu_families())
 
 
 def _not_json(text: str) -> JsonValue:

@@ -13,7 +13,7 @@ from typing import Final
 
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import plain_name
-from models.facts.gpu_families import capability_of_name
+from models.facts.gpu_families import GpuFamily, capability_of_name
 from models.memory import Card
 
 _OTHER_MAKES: Final = re.compile(r"ascend|\bnpu\b|intel|arc pro|gaudi|\btpu\b", re.IGNORECASE)
@@ -48,8 +48,14 @@ class FoundCard:
 class CardNames:
     """The known GPUs, ready to be asked."""
 
-    def __init__(self, accelerators: Mapping[str, Accelerator], others: Sequence[OtherGpu]) -> None:
-        """Index names; the catalog's come first."""
+    def __init__(
+        self,
+        accelerators: Mapping[str, Accelerator],
+        others: Sequence[OtherGpu],
+        families: Sequence[GpuFamily],
+    ) -> None:
+        """Index names; the catalog's come first. `families` tell what no card's name does."""
+        self._families = families
         self._known: list[tuple[str, tuple[str, ...], str, Card]] = []
         self._cards: list[tuple[str, Card]] = []
         for accelerator in accelerators.values():
@@ -129,7 +135,7 @@ class CardNames:
             card = Card(memory_gib=memory_gib, capability=_UNKNOWN_CAPABILITY, product=text)
             note = f"gpu: {text!r} is not CUDA: its overheads are not known, the bound is wider"
             return FoundCard(card=card, other_make=True, notes=(*notes, note))
-        have = capability_of_name(text)
+        have = capability_of_name(text, self._families)
         if have is not None:
             major, minor = have
             notes.append(f"gpu: the compute capability {major}.{minor} is that of its family")

@@ -75,9 +75,10 @@ def names() -> "ModelNames":
 def cards() -> "CardNames":
     """Return the known GPUs by all their names."""
     from catalog.readers.names import other_gpus
+    from catalog.readers.tables import gpu_families
     from models.cases.cards import CardNames
 
-    return CardNames(catalog().accelerators, other_gpus())
+    return CardNames(catalog().accelerators, other_gpus(), gpu_families())
 
 
 @functools.cache

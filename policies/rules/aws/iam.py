@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from catalog.readers.tables import iam_risks
 from models.core.findings import Finding, Severity
+from models.facts.rule_tables import PolicyRisk
 from policies.core.context import Context
 from policies.core.nodes import Node, leaves
 from policies.core.rule import Weight, rule
@@ -23,7 +25,6 @@ from policies.views.aws.iam import (
     is_wide,
     requires,
 )
-from policies.views.aws.iam_risks import DATA, ESCALATIONS, Method
 from policies.views.aws.resource import AwsResource
 
 _NARROWING: Final = re.compile(
@@ -166,7 +167,9 @@ def limit_resources(resource: AwsResource, context: Context) -> Iterator[Finding
 def escalate_nothing(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Known ways from few rights to all, where they are not limited to named resources."""
     for document in _of_use(resource, Use.IDENTITY):
-        yield from _methods(document, ESCALATIONS, "its holder can get further rights: ")
+        yield from _methods(
+            document, iam_risks().escalations, "its holder can get further rights: "
+        )
 
 
 @rule(
@@ -203,10 +206,12 @@ def manage_no_permissions(resource: AwsResource, context: Context) -> Iterator[F
 def expose_no_data(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """One stolen credential would carry every team's data out."""
     for document in _of_use(resource, Use.IDENTITY):
-        yield from _methods(document, DATA, "reads whatever there is: ")
+        yield from _methods(document, iam_risks().data, "reads whatever there is: ")
 
 
-def _methods(document: PolicyDocument, methods: tuple[Method, ...], why: str) -> Iterator[Finding]:
+def _methods(
+    document: PolicyDocument, methods: tuple[PolicyRisk, ...], why: str
+) -> Iterator[Finding]:
     """Yield methods whose every action the document allows without naming resources."""
     allowed: dict[str, Node] = {}
     for statement in filter(_allows, document.statements()):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from catalog.readers.tables import router_metrics
 from models.core import releases
 from models.core.findings import Finding, Severity
 from models.facts.contract import EngineContract, Metric
@@ -24,29 +25,6 @@ from policies.views.promql.series import (
     target_labels,
 )
 
-_OF_ROUTERS: Final = frozenset(
-    f"vllm:{name}"
-    for name in (
-        *("current_qps", "avg_decoding_length", "num_prefill_requests", "num_decoding_requests"),
-        *("num_incoming_requests_total", "healthy_pods_total", "avg_latency", "avg_itl"),
-        *("routing_decisions_total", "input_tokens_total", "output_tokens_total"),
-        *("request_errors_total", "request_latency_seconds_bucket", "request_latency_seconds_sum"),
-        *("request_latency_seconds_count", "cache_aware_stickiness_rate"),
-    )
-)
-"""Series of the production stack's router (its metrics service), which carry vLLM's prefix."""
-
-_OF_ROUTERS_TOO: Final = frozenset(
-    {
-        "vllm:num_requests_swapped",
-        "vllm:gpu_prefix_cache_hit_rate",
-        "vllm:gpu_prefix_cache_hits_total",
-        "vllm:gpu_prefix_cache_queries_total",
-    }
-)
-"""Series that old engines had and the router still exports, with the label `server`."""
-
-_ROUTER: Final = ("router", "production-stack", "lmstack")
 _REWRITE: Final = (0, 8, 0)
 _OF_THE_REWRITE: Final = frozenset(
     {"vllm:kv_cache_usage_perc", "vllm:prefix_cache_hits", "vllm:prefix_cache_queries"}
@@ -73,7 +51,7 @@ def name_known_series(placed: Placed, context: Context) -> Iterator[Finding]:
     if not found:
         return
     judge = _judge(placed.stack, context)
-    routed = any(each.name in _OF_ROUTERS for query in found for each in series_of(query.text))
+    routed = any(judge.is_routers(each.name) for query in found for each in series_of(query.text))
     said: set[tuple[str, str]] = set()
     for query in found:
         for series in series_of(query.text):
@@ -97,13 +75,20 @@ class _Judge:
         self.defined = {name for each in stack.manifests for name in recorded(each)}
         self.labels = {label for each in stack.manifests for label in target_labels(each)}
         self.routed = any(_is_router(stack))
+        routers = router_metrics()
+        self._only_routers = {row.series for row in routers.only_routers}
+        self._routers_too = {row.series for row in routers.routers_too}
+
+    def is_routers(self, name: str) -> bool:
+        """Tell whether a series is a router's alone."""
+        return name in self._only_routers
 
     def judge(self, series: Series, query: Query, *, routed: bool) -> Iterator[Finding]:
         """Yield what is wrong with one series of a query; `routed`: a router's are beside it."""
         name = series.name
-        if name in self.defined or name in _OF_ROUTERS:
+        if name in self.defined or name in self._only_routers:
             return
-        if name in _OF_ROUTERS_TOO and (
+        if name in self._routers_too and (
             routed or self.routed or _has_label(series, query, "server")
         ):
             return
@@ -216,10 +201,11 @@ def _base(name: str) -> str:
 
 
 def _is_router(stack: Stack) -> Iterator[bool]:
+    words = router_metrics().images
     for pod in stack.pods():
         try:
             for container in pod.containers():
-                yield any(word in (container.image or "") for word in _ROUTER)
+                yield any(word in (container.image or "") for word in words)
         except (UnknownFieldError, UnreadableFieldError):
             yield False
 

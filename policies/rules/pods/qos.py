@@ -7,6 +7,7 @@ pod its Guaranteed class, and then the kubelet ends it first when the node runs 
 from collections.abc import Iterator
 from typing import Final
 
+from catalog.readers.tables import injectors
 from models.core.findings import Finding
 from policies.core.context import Context, is_house, strictness
 from policies.core.rule import Weight, rule
@@ -122,23 +123,6 @@ def bound_storage(pod: Pod, context: Context) -> Iterator[Finding]:
             yield Finding(empty.path, message, severity)
 
 
-_INJECTING: Final = (
-    ("sidecar.istio.io/inject", ("true",)),
-    ("istio.io/rev", ()),
-    ("istio-injection", ("enabled",)),
-    ("linkerd.io/inject", ("enabled", "ingress")),
-    ("kuma.io/sidecar-injection", ("enabled", "true")),
-    ("consul.hashicorp.com/connect-inject", ("true",)),
-    ("appmesh.k8s.aws/sidecarinjectorwebhook", ("enabled",)),
-    ("openservicemesh.io/sidecar-injection", ("enabled", "true", "yes")),
-    ("vault.hashicorp.com/agent-inject", ("true",)),
-    ("dapr.io/enabled", ("true", "yes", "1", "y", "on")),
-    ("sidecar.opentelemetry.io/inject", ()),
-    ("admission.datadoghq.com/enabled", ("true",)),
-)
-"""Keys of annotations and labels, and the values that inject; none means any but "false"."""
-
-_INJECTING_PREFIXES: Final = ("instrumentation.opentelemetry.io/inject-",)
 _ISTIO_BOUNDS: Final = (
     "sidecar.istio.io/proxyCPU",
     "sidecar.istio.io/proxyCPULimit",
@@ -149,13 +133,8 @@ _ISTIO_BOUNDS: Final = (
 
 def injections(marks: dict[str, str]) -> Iterator[str]:
     """Yield the keys among labels or annotations that make a webhook add a sidecar."""
-    for key, value in marks.items():
-        name, said = key.lower(), value.strip().lower()
-        for known, values in _INJECTING:
-            if name == known and (said in values if values else said != "false"):
-                yield key
-        if name.startswith(_INJECTING_PREFIXES) and said != "false":
-            yield key
+    known = injectors()
+    yield from (key for key, value in marks.items() if known.injects(key, value))
 
 
 @rule(

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from catalog.readers.tables import node_gpus
 from policies.core import knowledge
 from policies.core.context import Context
 from policies.core.nodes import Node, UnknownFieldError
@@ -19,41 +20,8 @@ ACCELERATOR_ANNOTATION: Final = "triplane.dev/accelerator"
 _GPU: Final = "nvidia.com/gpu"
 _MIG: Final = "nvidia.com/mig-"
 _POOL_LABEL: Final = "triplane.dev/pool"
-_PRODUCT_LABELS: Final = (
-    "nvidia.com/gpu.product",
-    "cloud.google.com/gke-accelerator",
-    "karpenter.k8s.aws/instance-gpu-name",
-    "k8s.amazonaws.com/accelerator",
-    "gpu.nvidia.com/model",
-    "gpu.nvidia.com/class",
-    "accelerator",
-)
 _INSTANCE_LABELS: Final = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _NOT_WHOLE: Final = re.compile(r"-MIG-|-SHARED$|vgpu", re.IGNORECASE)
-_CLOUD_NAMES: Final = {
-    "nvidiateslat4": "t4",
-    "nvidial4": "l4",
-    "nvidiateslaa100": "a100-40gb",
-    "nvidiaa10080gb": "a100-80gb",
-    "nvidiah10080gb": "h100-80gb",
-    "nvidiah100mega80gb": "h100-80gb",
-    "nvidiah200141gb": "h200-141gb",
-    "nvidiateslav100": "V100 16GB",
-}
-"""What Google's and Amazon's labels say where that is no name of a card."""
-
-_INSTANCES: Final = (
-    (re.compile(r"^a2-highgpu-(\d+)g$"), "a100-40gb"),
-    (re.compile(r"^a2-ultragpu-(\d+)g$"), "a100-80gb"),
-    (re.compile(r"^a3-(?:high|mega|edge)gpu-(\d+)g$"), "h100-80gb"),
-    (re.compile(r"^a3-ultragpu-(\d+)g$"), "h200-141gb"),
-    (re.compile(r"^p3\.(2|8|16)xlarge$"), "V100 16GB"),
-    (re.compile(r"^Standard_NC(24|48|96)ads_A100_v4$"), "a100-80gb"),
-    (re.compile(r"^Standard_ND(96)a?m?sr_A100_v4$"), "a100-80gb"),
-    (re.compile(r"^Standard_ND(96)isr_H100_v5$"), "h100-80gb"),
-    (re.compile(r"^Standard_NC(4|8|16|64)as_T4_v3$"), "t4"),
-)
-"""Machine types of other clouds, by the card they have."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,7 +58,7 @@ def placement(container: Container, context: Context) -> CardPlacement:
             found = _of_instances(selected[label])
             if found.cards:
                 return found
-    for label in _PRODUCT_LABELS:
+    for label in (row.label for row in node_gpus().product_labels):
         if label in selected:
             return _of_texts(selected[label], f"{label}={'|'.join(selected[label])}", None)
     return _of_pool(selected.get(_POOL_LABEL, ()), context)
@@ -132,8 +100,8 @@ def _of_texts(texts: tuple[str, ...], said: str, gpus: int | None) -> CardPlacem
             continue
         if _NOT_WHOLE.search(text):
             return CardPlacement()
-        plain = "".join(each for each in text.lower() if each.isalnum())
-        known = knowledge.cards().find(_CLOUD_NAMES.get(plain, text.replace("_", " ")), None)
+        name = node_gpus().named(text) or text.replace("_", " ")
+        known = knowledge.cards().find(name, None)
         if known.card is None or known.card.capability == (0, 0) or known.notes:
             return CardPlacement()
         cards.append(known.card)
@@ -169,9 +137,4 @@ def _instance(text: str) -> tuple[str, int | None]:
         for machine in accelerator.instance_types:
             if machine.name == text:
                 return accelerator.name, machine.gpus
-    for pattern, name in _INSTANCES:
-        match = pattern.match(text)
-        if match is not None:
-            counted = text.startswith("a")
-            return name, int(match[1]) if counted else None
-    return "", None
+    return node_gpus().machine(text) or ("", None)

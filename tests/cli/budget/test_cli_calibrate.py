@@ -200,7 +200,7 @@ def test_the_nearest_profile_wins(tmp_path: Path) -> None:
         Sources(
             catalog=load(),
             names=model_names({}),
-            cards=CardNames(load().accelerators, ()),
+            cards=CardNames(load().accelerators, (), ()),
         ),
     )
     found = fitting(load_profiles(tmp_path / "profiles"), asked)

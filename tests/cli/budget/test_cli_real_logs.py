@@ -7,6 +7,7 @@ import pytest
 
 from catalog.loader import load
 from catalog.readers.names import model_names, other_gpus
+from catalog.readers.tables import gpu_families
 from models.cases.asking import Asked, Sources, ask
 from models.cases.calibration import budget_with
 from models.cases.cards import CardNames
@@ -23,7 +24,7 @@ def known() -> Sources:
     return Sources(
         catalog=catalog,
         names=model_names(json.loads(shared("data/model_configs.json").read_text())),
-        cards=CardNames(catalog.accelerators, other_gpus()),
+        cards=CardNames(catalog.accelerators, other_gpus(), gpu_families()),
         pinned=False,
     )
 

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from benchmarks.shared.memory_cases import model_names
 from catalog.loader import load
 from catalog.readers import names as tables
+from catalog.readers.tables import gpu_families
 from models.architecture import architecture
 from models.architecture.config.name_words import NameWords, WordRow
 from models.architecture.config.names import Alias, ModelNames, model_key
@@ -127,7 +128,7 @@ def test_the_nearest_is_the_longest_known_beginning() -> None:
 def real_sources() -> Sources:
     read("model_configs.json")
     catalog = load()
-    cards = CardNames(catalog.accelerators, tables.other_gpus())
+    cards = CardNames(catalog.accelerators, tables.other_gpus(), gpu_families())
     return Sources(catalog=catalog, names=model_names(), cards=cards)
 
 

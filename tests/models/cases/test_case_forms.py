@@ -6,6 +6,7 @@ import pytest
 
 from catalog.loader import load
 from catalog.readers import names as tables
+from catalog.readers.tables import gpu_families
 from models.cases.asking import Asked, Sources, ask
 from models.cases.cards import CardNames
 from models.cases.cases import Case, case_of
@@ -19,7 +20,7 @@ CATALOG = load()
 KNOWN = Sources(
     catalog=CATALOG,
     names=tables.model_names({}),
-    cards=CardNames(CATALOG.accelerators, tables.other_gpus()),
+    cards=CardNames(CATALOG.accelerators, tables.other_gpus(), gpu_families()),
 )
 
 
@@ -113,7 +114,7 @@ def test_the_family_tells_the_compute_capability(
     name: str, capability: tuple[int, int] | None
 ) -> None:
     """By its memory alone a 16 GB card of 2025 would pass for a T4, and run in float16."""
-    assert capability_of_name(name) == capability
+    assert capability_of_name(name, gpu_families()) == capability
 
 
 def test_a_card_of_a_known_family_needs_its_memory_all_the_same() -> None:
