@@ -1,7 +1,7 @@
 """Rows that say where they were read, by a name among their file's `sources`."""
 
 from collections.abc import Iterator
-from typing import Annotated, Self
+from typing import Annotated, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -37,4 +37,5 @@ class SourcedFile(Model):
         for name in type(self).model_fields:
             part: object = getattr(self, name)
             if isinstance(part, tuple):
-                yield from (row for row in part if isinstance(row, SourcedRow))
+                rows = cast("tuple[object, ...]", part)
+                yield from (row for row in rows if isinstance(row, SourcedRow))
