@@ -33,12 +33,12 @@ def run(options: CalibrateOptions) -> int:
     config = None if options.model_config is None else read_config(options.model_config)
     known = sources(read_configs(options.model_configs), pinned=True)
     case = _case(options, log, known.catalog.engines)
-    asked = ask(case, known, config)
-    if asked.request is None:
+    question = ask(case, known, config)
+    if question.request is None:
         hints = "; name them with --model, --model-config, --gpu, --vllm-version or --set"
-        raise InputError(f"{options.log}: {'; '.join(asked.missing)}{hints}")
-    profile = _profile(options, asked, asked.request, log)
-    terms = compared(profile, asked.request)
+        raise InputError(f"{options.log}: {'; '.join(question.missing)}{hints}")
+    profile = _profile(options, question, question.request, log)
+    terms = compared(profile, question.request)
     path: Path | None = None
     if options.write:
         try:
@@ -46,9 +46,9 @@ def run(options: CalibrateOptions) -> int:
         except OSError as error:
             raise InputError(f"the profile cannot be written: {error.strerror}") from None
     if options.as_json:
-        print(_as_json(profile, terms, asked))
+        print(_as_json(profile, terms, question))
     else:
-        _show(profile, terms, asked)
+        _show(profile, terms, question)
     if path is not None:
         print(f"triplane: wrote {path.name} to {path.parent.name}/", file=sys.stderr)
     return ExitCode.GOOD
@@ -79,13 +79,13 @@ def _case(
 
 
 def _profile(
-    options: CalibrateOptions, asked: Asked, request: BudgetRequest, log: StartupLog
+    options: CalibrateOptions, question: Asked, request: BudgetRequest, log: StartupLog
 ) -> MemoryProfile:
-    gpu = asked.gpu or asked.case.gpu or f"{request.card.memory_gib:g} GiB"
-    names = asked.model_names or ("model",)
+    gpu = question.gpu or question.case.gpu or f"{request.card.memory_gib:g} GiB"
+    names = question.model_names or ("model",)
     model = next((name for name in names if "/" in name), names[-1])
     parallel = request.arguments
-    version = asked.version or "unknown"
+    version = question.version or "unknown"
     parts = (model.rsplit("/", maxsplit=1)[-1], gpu, f"tp{parallel.tensor_parallel_size}", version)
     name = options.name or re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")
     if not re.fullmatch(r"[\w.-]+", name):
@@ -101,7 +101,7 @@ def _profile(
     )
 
 
-def _as_json(profile: MemoryProfile, terms: tuple[Term, ...], asked: Asked) -> str:
+def _as_json(profile: MemoryProfile, terms: tuple[Term, ...], question: Asked) -> str:
     rows = [
         {"term": term.name, "predicted": term.predicted, "measured": term.measured}
         for term in terms
@@ -109,12 +109,12 @@ def _as_json(profile: MemoryProfile, terms: tuple[Term, ...], asked: Asked) -> s
     data = {
         "profile": profile.model_dump(mode="json", exclude_none=True),
         "terms": rows,
-        "notes": list(asked.notes),
+        "notes": list(question.notes),
     }
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _show(profile: MemoryProfile, terms: tuple[Term, ...], asked: Asked) -> None:
+def _show(profile: MemoryProfile, terms: tuple[Term, ...], question: Asked) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -133,7 +133,7 @@ def _show(profile: MemoryProfile, terms: tuple[Term, ...], asked: Asked) -> None
             f"{change:+,.2f}" if both else "-",
         )
     console.print(table)
-    for note in asked.notes:
+    for note in question.notes:
         console.print(f"- {escape(note)}")
 
 

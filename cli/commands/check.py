@@ -121,10 +121,10 @@ def _completed(group: Sequence[Read]) -> list[Read]:
     ]
 
 
-def _collapsed(found: Iterable[Located]) -> Iterator[Located]:
+def _collapsed(findings: Iterable[Located]) -> Iterator[Located]:
     """Yield findings; of rules that all miss the same value only the first, with their number."""
     groups: dict[tuple[str, str, str, str], list[Located]] = {}
-    for each in found:
+    for each in findings:
         finding = each.finding
         key = (each.file, finding.subject, finding.path, finding.cause or str(len(groups)))
         groups.setdefault(key, []).append(each)

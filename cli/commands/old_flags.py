@@ -92,14 +92,14 @@ def old_number(case: Case, flags: OldFlags, ours: Budget) -> OldNumber:
     return OldNumber(result=found, why=_why(found, flags, ours))
 
 
-def _why(found: CalculatorResult, flags: OldFlags, ours: Budget) -> str:
+def _why(result: CalculatorResult, flags: OldFlags, ours: Budget) -> str:
     text = (
         "it multiplies query heads by the bytes of a weight and leaves out the head size; it knows "
         "no KV heads, activations, CUDA graphs, context or gpu_memory_utilization"
     )
     need = (ours.needed_kv_gib or 0.0) * GIB / _GB * (flags.batch or 1)
-    if found.kv_cache_gb > 0 and need > 0:
-        text += f"; for this batch ours needs {need / found.kv_cache_gb:.3g} times its KV cache"
+    if result.kv_cache_gb > 0 and need > 0:
+        text += f"; for this batch ours needs {need / result.kv_cache_gb:.3g} times its KV cache"
     return text
 
 
@@ -145,9 +145,9 @@ def _evaluated(
     case: Case, flags: OldFlags, known: Sources, *, least: bool
 ) -> tuple[Budget, BudgetRequest, tuple[str, ...]] | Answer:
     plain = case.model_copy(update={"quantization": None})
-    asked = ask(plain, known, _config(flags, least=least))
-    if asked.request is None:
-        return unknown(case.id or "budget", asked.missing, asked.notes)
+    question = ask(plain, known, _config(flags, least=least))
+    if question.request is None:
+        return unknown(case.id or "budget", question.missing, question.notes)
     stated = MemoryProfile(
         name="--model-size",
         model="",
@@ -157,9 +157,9 @@ def _evaluated(
         measured=Measured(weights_gib=(flags.model_size or 0.0) * _GB / GIB),
         source="--model-size",
     )
-    own = stated.model_copy(update={"arguments": asked.request.arguments})
-    found = budget_with(asked.request, own).model_copy(update={"notes": ()})
-    return found, asked.request, asked.notes
+    own = stated.model_copy(update={"arguments": question.request.arguments})
+    found = budget_with(question.request, own).model_copy(update={"notes": ()})
+    return found, question.request, question.notes
 
 
 def _config(flags: OldFlags, *, least: bool) -> dict[str, JsonValue]:

@@ -67,15 +67,15 @@ def _read(path: Path, of: type[_M]) -> _M:
     return found
 
 
-def _rows(options: PlaceOptions, wanted: PlacementFile, source: Path) -> Sequence[GpuRow]:
+def _rows(options: PlaceOptions, file: PlacementFile, source: Path) -> Sequence[GpuRow]:
     if options.gpus:
         try:
             return gpu_rows(options.gpus)
         except ValueError as error:
             raise InputError(f"--gpus {error}") from None
-    if not wanted.gpus:
+    if not file.gpus:
         raise InputError(f"{source}: names no GPUs; add gpus to it, or give --gpus")
-    return wanted.gpus
+    return file.gpus
 
 
 def _gpus(rows: Sequence[GpuRow], catalog: Catalog) -> Iterator[Gpu]:
@@ -97,15 +97,15 @@ def _gpus(rows: Sequence[GpuRow], catalog: Catalog) -> Iterator[Gpu]:
 
 
 def _demands(
-    wanted: PlacementFile, gpus: Sequence[Gpu], catalog: Catalog
+    file: PlacementFile, gpus: Sequence[Gpu], catalog: Catalog
 ) -> Iterator[PlacementDemand]:
     kinds = list(dict.fromkeys(gpu.kind for gpu in gpus))
-    names = Counter(name for row in wanted.models for name in row.instances)
+    names = Counter(name for row in file.models for name in row.instances)
     twice = [name for name, count in names.items() if count > 1]
     if twice:
         raise InputError(f"models: {', '.join(twice)} is named twice; use replicas or other names")
-    for row in wanted.models:
-        gib, refused = _needs(row, kinds, wanted.engine, catalog)
+    for row in file.models:
+        gib, refused = _needs(row, kinds, file.engine, catalog)
         allowed = row.gpu_kinds
         if allowed is not None:
             cards = [(text, catalog.accelerator_of(text)) for text in allowed]

@@ -66,24 +66,24 @@ def _gpu_price(gpu: str, region: str) -> tuple[float, str]:
     return price, f"a GPU of {name} in {region}, {price:.4f} USD per hour (catalog/prices.yaml)"
 
 
-def _show(found: Roi, note: str | None) -> None:
+def _show(result: Roi, note: str | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
     console = Console(highlight=False)
-    style, words = ("green", "pays") if found.pays else ("red", "does not pay")
+    style, words = ("green", "pays") if result.pays else ("red", "does not pay")
     console.print(f"the cache [{style}]{words}[/]")
     table = Table(show_header=False, box=None, pad_edge=False)
     for name, text, form in _LINES:
-        value: float | None = getattr(found, name)
+        value: float | None = getattr(result, name)
         table.add_row(text, "-" if value is None else format(value, form))
     console.print(table)
-    if found.roi_ratio is None:
+    if result.roi_ratio is None:
         console.print("no ROI ratio: the tiers cost nothing under these assumptions")
-    if found.break_even_hit_rate is None:
+    if result.break_even_hit_rate is None:
         console.print("no break-even: no hit rate up to 1 earns what the tiers cost")
     table = Table("assumption", "value", "", "why", box=None, pad_edge=False)
-    for each in found.assumptions:
+    for each in result.assumptions:
         table.add_row(each.option, f"{each.value:.6g}", each.source, each.why)
     console.print(table)
     if note is not None:

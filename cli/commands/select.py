@@ -71,7 +71,7 @@ def _selections(
     ]
 
 
-def _row(subject: Candidate, found: Sequence[Selection]) -> dict[str, JsonValue]:
+def _row(subject: Candidate, selections: Sequence[Selection]) -> dict[str, JsonValue]:
     return {
         "model": subject.entry.name,
         "repository": subject.entry.repository,
@@ -79,7 +79,7 @@ def _row(subject: Candidate, found: Sequence[Selection]) -> dict[str, JsonValue]
         "format": subject.format.format,
         "format_reason": subject.format.why,
         "max_positions": subject.architecture.max_positions,
-        "selections": [selection.model_dump(mode="json") for selection in found],
+        "selections": [selection.model_dump(mode="json") for selection in selections],
     }
 
 
@@ -96,33 +96,33 @@ def _show(subjects: Sequence[Candidate], answers: Sequence[Sequence[Selection]])
             _show_one(selection)
 
 
-def _show_one(found: Selection) -> None:
+def _show_one(selection: Selection) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     console = Console(highlight=False)
-    style = "green" if found.good else "red"
-    legal = ", ".join(map(str, found.legal_tensor_parallel))
+    style = "green" if selection.good else "red"
+    legal = ", ".join(map(str, selection.legal_tensor_parallel))
     console.print(
-        f"\n[bold]{found.environment.value}[/] on {found.gpus} x {found.gpu}: "
-        f"[{style}]{found.verdict.value}[/] (tensor parallel sizes {legal})",
+        f"\n[bold]{selection.environment.value}[/] on {selection.gpus} x {selection.gpu}: "
+        f"[{style}]{selection.verdict.value}[/] (tensor parallel sizes {legal})",
         soft_wrap=True,
     )
     table = Table("argument", "value", "why", box=None, pad_edge=False)
-    for each in found.arguments:
+    for each in selection.arguments:
         value = (each.value or "") if each.passed else "[dim]left out[/]"
         table.add_row(escape(each.option), value if not each.passed else escape(value), each.why)
     console.print(table)
-    cache = found.cache
+    cache = selection.cache
     line = f"cache: {cache.kind}, prefix caching {cache.prefix_caching}; {cache.why}"
     console.print(line, soft_wrap=True)
     for kind, lines in (
-        ("problem", found.problems),
-        ("why", found.reasons),
-        ("remedy", found.remedies),
-        ("note", found.notices),
+        ("problem", selection.problems),
+        ("why", selection.reasons),
+        ("remedy", selection.remedies),
+        ("note", selection.notices),
     ):
         for line in lines:
             console.print(f"[bold]{kind}[/]: {escape(line)}", soft_wrap=True)
-    console.print(escape("vllm serve " + " ".join(found.command)), soft_wrap=True)
+    console.print(escape("vllm serve " + " ".join(selection.command)), soft_wrap=True)

@@ -64,41 +64,41 @@ def answer(
 
     `gpus_unknown` says that the run had GPUs whose number nobody wrote down.
     """
-    asked = ask(case, known, config)
+    question = ask(case, known, config)
     name = case.id or case.model or "budget"
-    if asked.request is None:
-        return unknown(name, asked.missing, asked.notes)
+    if question.request is None:
+        return unknown(name, question.missing, question.notes)
     try:
-        found = _budget(asked, asked.request, profiles)
+        found = _budget(question, question.request, profiles)
     except ProblemsError as error:
-        return unknown(name, [problem.ruled for problem in error.problems], asked.notes)
-    if asked.other_make:
-        found = _with_wider_bound(found, asked.request)
+        return unknown(name, [problem.ruled for problem in error.problems], question.notes)
+    if question.other_make:
+        found = _with_wider_bound(found, question.request)
     if gpus_unknown:
         found = _without_gpus(found)
-    return Answer(id=name, budget=found, request=asked.request, notes=asked.notes)
+    return Answer(id=name, budget=found, request=question.request, notes=question.notes)
 
 
-def _budget(asked: Asked, request: BudgetRequest, profiles: Sequence[MemoryProfile]) -> Budget:
-    profile = fitting(profiles, asked)
+def _budget(question: Asked, request: BudgetRequest, profiles: Sequence[MemoryProfile]) -> Budget:
+    profile = fitting(profiles, question)
     return budget(request) if profile is None else budget_with(request, profile)
 
 
-def _with_wider_bound(found: Budget, request: BudgetRequest) -> Budget:
+def _with_wider_bound(fit: Budget, request: BudgetRequest) -> Budget:
     """Return a budget whose bound leaves room for the overheads of another make."""
-    low = found.kv_cache_gib_low
+    low = fit.kv_cache_gib_low
     if low is None:
-        return found
+        return fit
     kept = _OTHER_MAKES_KEEP * request.card.memory_gib
-    return found.model_copy(update={"kv_cache_gib_low": max(0.0, low - kept)})
+    return fit.model_copy(update={"kv_cache_gib_low": max(0.0, low - kept)})
 
 
-def _without_gpus(found: Budget) -> Budget:
+def _without_gpus(fit: Budget) -> Budget:
     """Return an unknown verdict where one GPU, the default, is what does not suffice."""
-    refused = found.verdict in (Verdict.CANNOT_START, Verdict.CANNOT_SERVE)
-    if not refused or not BYTE_RULES.issuperset(found.rules):
-        return found
-    alone = (replace(each, message=f"on one GPU: {each.message}") for each in found.refusals)
+    refused = fit.verdict in (Verdict.CANNOT_START, Verdict.CANNOT_SERVE)
+    if not refused or not BYTE_RULES.issuperset(fit.rules):
+        return fit
+    alone = (replace(each, message=f"on one GPU: {each.message}") for each in fit.refusals)
     missing = Finding("", "n_gpus and tp: neither is known", Severity.UNKNOWN)
     refusals = (missing, *alone)
-    return found.model_copy(update={"verdict": Verdict.UNKNOWN, "refusals": refusals})
+    return fit.model_copy(update={"verdict": Verdict.UNKNOWN, "refusals": refusals})

@@ -133,9 +133,9 @@ def _goldens(
     return sources.catalog.goldens_of(entry, contract.version)
 
 
-def _minimum(contract: EngineContract | None, found: FoundCard) -> MinimumCapability | None:
+def _minimum(contract: EngineContract | None, card: FoundCard) -> MinimumCapability | None:
     """Return the release's table of CUDA capabilities, for cards that have one."""
-    cuda = found.card is not None and not found.card.rocm and not found.other_make
+    cuda = card.card is not None and not card.card.rocm and not card.other_make
     return contract.minimum_capability if contract is not None and cuda else None
 
 

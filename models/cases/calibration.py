@@ -75,22 +75,22 @@ def correction(profile: MemoryProfile, request: BudgetRequest) -> Correction:
     return Correction(fitted=fitted, weights_gib=delta, replaced=replaced)
 
 
-def _graphs_gib(seen: Measured, taken: Measure, consumed: float | None) -> float | None:
+def _graphs_gib(run: Measured, estimate: Measure, consumed: float | None) -> float | None:
     """Return what graphs took: of the KV cache where they are deducted, else of what is beside it.
 
     A log that has every other term tells the deduction by what is left, whatever capturing took.
     """
-    if taken.resolved.enforce_eager:
+    if estimate.resolved.enforce_eager:
         return None
-    captured = None if seen.cuda_graph_gib is None else max(0.0, seen.cuda_graph_gib)
-    if not taken.request.behavior.graphs_deducted:
+    captured = None if run.cuda_graph_gib is None else max(0.0, run.cuda_graph_gib)
+    if not estimate.request.behavior.graphs_deducted:
         return captured
-    if seen.graph_estimate_gib is not None:
-        return seen.graph_estimate_gib
-    if None in (consumed, seen.peak_gib, seen.kv_cache_gib) or seen.peak_has_graphs:
+    if run.graph_estimate_gib is not None:
+        return run.graph_estimate_gib
+    if None in (consumed, run.peak_gib, run.kv_cache_gib) or run.peak_has_graphs:
         return captured
-    requested = seen.requested_gib or taken.requested_gib
-    left = requested - (consumed or 0.0) - (seen.peak_gib or 0.0) - (seen.kv_cache_gib or 0.0)
+    requested = run.requested_gib or estimate.requested_gib
+    left = requested - (consumed or 0.0) - (run.peak_gib or 0.0) - (run.kv_cache_gib or 0.0)
     return max(0.0, left)
 
 
@@ -100,61 +100,61 @@ def _run(profile: MemoryProfile, request: BudgetRequest) -> BudgetRequest:
     return _complete(own, profile.measured)
 
 
-def _complete(request: BudgetRequest, seen: Measured) -> BudgetRequest:
+def _complete(request: BudgetRequest, run: Measured) -> BudgetRequest:
     """Return a request on the card as the log measured it.
 
     Where the weights cannot be counted and were measured, any count will do: it is corrected.
     """
-    card, total = request.card, seen.total_gib
+    card, total = request.card, run.total_gib
     if total is not None and abs(total - card.memory_gib) < 0.1 * card.memory_gib:
         card = card.model_copy(update={"memory_gib": total})
     request = request.model_copy(update={"card": card})
     counted = measure(request).weights_gib is not None
-    if counted or (seen.weights_gib is None and seen.consumed_gib is None):
+    if counted or (run.weights_gib is None and run.consumed_gib is None):
         return request
     arguments = request.arguments.model_copy(update={"quantization": None})
     whole = request.architecture.model_copy(update={"incomplete": ()})
     return request.model_copy(update={"arguments": arguments, "architecture": whole})
 
 
-def _loaded_gib(seen: Measured, taken: Measure) -> float | None:
-    if seen.weights_gib is not None:
-        return seen.weights_gib
-    if seen.consumed_gib is None:
+def _loaded_gib(run: Measured, estimate: Measure) -> float | None:
+    if run.weights_gib is not None:
+        return run.weights_gib
+    if run.consumed_gib is None:
         return None
-    return seen.consumed_gib - taken.non_torch_gib
+    return run.consumed_gib - estimate.non_torch_gib
 
 
-def _outside_gib(seen: Measured, weights: float | None) -> float | None:
-    if seen.non_torch_gib is not None:
-        return seen.non_torch_gib
-    if seen.consumed_gib is None or weights is None:
+def _outside_gib(run: Measured, weights: float | None) -> float | None:
+    if run.non_torch_gib is not None:
+        return run.non_torch_gib
+    if run.consumed_gib is None or weights is None:
         return None
-    return seen.consumed_gib - weights
+    return run.consumed_gib - weights
 
 
 def _peak_gib(
-    seen: Measured, taken: Measure, weights: float, outside: float | None, graphs: float | None
+    run: Measured, estimate: Measure, weights: float, outside: float | None, graphs: float | None
 ) -> float | None:
     """Return the activation peak: what the KV memory leaves for it, else what the log prints."""
-    if seen.kv_cache_gib is not None and taken.request.arguments.kv_cache_memory_bytes is None:
-        requested = seen.requested_gib or taken.requested_gib
-        other = taken.non_torch_gib if outside is None else outside
-        captured = taken.graphs_gib if graphs is None else graphs
-        deducted = captured if taken.request.behavior.graphs_deducted else 0.0
-        return requested - weights - other - deducted - seen.kv_cache_gib
-    if seen.peak_gib is None:
+    if run.kv_cache_gib is not None and estimate.request.arguments.kv_cache_memory_bytes is None:
+        requested = run.requested_gib or estimate.requested_gib
+        other = estimate.non_torch_gib if outside is None else outside
+        captured = estimate.graphs_gib if graphs is None else graphs
+        deducted = captured if estimate.request.behavior.graphs_deducted else 0.0
+        return requested - weights - other - deducted - run.kv_cache_gib
+    if run.peak_gib is None:
         return None
-    return seen.peak_gib - (seen.graph_estimate_gib or 0.0 if seen.peak_has_graphs else 0.0)
+    return run.peak_gib - (run.graph_estimate_gib or 0.0 if run.peak_has_graphs else 0.0)
 
 
-def _activation(run: BudgetRequest, taken: Measure, peak: float) -> Fitted:
+def _activation(run: BudgetRequest, estimate: Measure, peak: float) -> Fitted:
     """Correct the activation by what was measured, keeping its shape.
 
     What is more than estimated is a constant beside it; what is less lowers the part that leads,
     and the other so far that it does not lead instead. One run cannot tell more.
     """
-    resolved = taken.resolved
+    resolved = estimate.resolved
     sampler_only = replace(FITTED, layer_copies=0.0)
     layer_only = replace(FITTED, sampler_sorts=0.0, sampler_fused=0.0)
     none = replace(sampler_only, sampler_sorts=0.0, sampler_fused=0.0)
@@ -194,17 +194,17 @@ def _bound(fitted: Fitted) -> Fitted:
 def budget_with(request: BudgetRequest, profile: MemoryProfile) -> Budget:
     """Return the budget of a request with the profile's measurements in place of estimates."""
     corrected = correction(profile, request)
-    found = budget(_complete(request, profile.measured), corrected.fitted)
+    fit = budget(_complete(request, profile.measured), corrected.fitted)
     delta = corrected.weights_gib
     note = f"measured by profile {profile.name}: " + ", ".join(corrected.replaced)
     changes: dict[str, object] = {
-        "notes": (*found.notes, note),
-        "sources": {**found.sources, **_sources(corrected.replaced)},
+        "notes": (*fit.notes, note),
+        "sources": {**fit.sources, **_sources(corrected.replaced)},
     }
-    if found.weights_gib is not None and found.non_torch_gib is not None:
-        changes["weights_gib"] = found.weights_gib + delta
-        changes["non_torch_gib"] = found.non_torch_gib - delta
-    return found.model_copy(update=changes)
+    if fit.weights_gib is not None and fit.non_torch_gib is not None:
+        changes["weights_gib"] = fit.weights_gib + delta
+        changes["non_torch_gib"] = fit.non_torch_gib - delta
+    return fit.model_copy(update=changes)
 
 
 _FIELDS: Final = {

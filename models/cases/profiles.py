@@ -52,23 +52,23 @@ _LOADS: Final = tuple(row.name for row in ARGUMENTS.values() if row.loads)
 """Arguments that a profile must share with a run."""
 
 
-def fitting(profiles: Iterable[MemoryProfile], asked: Asked) -> MemoryProfile | None:
+def fitting(profiles: Iterable[MemoryProfile], question: Asked) -> MemoryProfile | None:
     """Return the profile of the run most like the one that is asked for, or None."""
-    request = asked.request
-    if request is None or asked.version is None:
+    request = question.request
+    if request is None or question.version is None:
         return None
-    found = [profile for profile in profiles if _fits(profile, asked, request)]
+    found = [profile for profile in profiles if _fits(profile, question, request)]
     return min(found, key=lambda each: _distance(each, request), default=None)
 
 
-def _fits(profile: MemoryProfile, asked: Asked, request: BudgetRequest) -> bool:
-    names = {plain_name(name) for name in asked.model_names}
-    cards = {plain_name(name) for name in (asked.gpu, asked.case.gpu or "") if name}
+def _fits(profile: MemoryProfile, question: Asked, request: BudgetRequest) -> bool:
+    names = {plain_name(name) for name in question.model_names}
+    cards = {plain_name(name) for name in (question.gpu, question.case.gpu or "") if name}
     mine, theirs = profile.arguments, request.arguments
     return (
         plain_name(profile.model) in names
         and plain_name(profile.gpu) in cards
-        and behavior_of(profile.version).release == behavior_of(asked.version).release
+        and behavior_of(profile.version).release == behavior_of(question.version).release
         and all(getattr(mine, name) == getattr(theirs, name) for name in _LOADS)
         and _formats(request, mine) == _formats(request, theirs)
     )

@@ -98,8 +98,8 @@ def _family(kind: SchemeKind) -> str:
     return _FAMILIES.get(kind, kind.value)
 
 
-def _families(found: Quantization) -> frozenset[str]:
-    schemes = [found.scheme, *(rule.scheme for rule in found.rules)]
-    if found.expert_scheme is not None:
-        schemes.append(found.expert_scheme)
+def _families(quantization: Quantization) -> frozenset[str]:
+    schemes = [quantization.scheme, *(rule.scheme for rule in quantization.rules)]
+    if quantization.expert_scheme is not None:
+        schemes.append(quantization.expert_scheme)
     return frozenset(_family(scheme.kind) for scheme in schemes)

@@ -21,7 +21,7 @@ _OF_BYTES = BYTE_RULES | {MemoryRule.UTILIZATION}
 
 def need_gib(
     entry: ModelEntry,
-    found: Architecture,
+    architecture: Architecture,
     card: Accelerator,
     contract: EngineContract,
     *,
@@ -34,14 +34,14 @@ def need_gib(
 
     `goldens` are what the engine's own code said of the model.
     """
-    legal = legal_tensor_parallel(found, card, contract)
+    legal = legal_tensor_parallel(architecture, card, contract)
     if tensor not in legal:
         sizes = ", ".join(map(str, legal))
         return f"cannot be split over {tensor} GPUs of a node (possible: {sizes})"
     wanted = Wanted(
         environment=Environment.DEV,
         entry=entry,
-        architecture=found,
+        architecture=architecture,
         accelerator=card,
         contract=contract,
         parallelism=Parallelism(tensor=tensor),
@@ -51,7 +51,7 @@ def need_gib(
     choice, problems = choose(wanted)
     if problems:
         return problems[0].message
-    request = BudgetRequest.of(found, card, contract, choice.arguments, goldens=goldens)
+    request = BudgetRequest.of(architecture, card, contract, choice.arguments, goldens=goldens)
     fit = budget(request)
     barred = [each for each in fit.refusals if each.rule not in _OF_BYTES]
     if barred:

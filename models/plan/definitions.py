@@ -96,20 +96,21 @@ def required(plan: PlatformPlan, region: PlannedRegion) -> tuple[Definition, ...
 
 
 def missing_version(
-    wanted: Definition, versions: Sequence[Mapping[str, Any]], served_by: str
+    definition: Definition, versions: Sequence[Mapping[str, Any]], served_by: str
 ) -> str | None:
     """Return why a definition does not do, None where it serves the wanted version.
 
     `versions` are `spec.versions` of the definition; `served_by` names the cluster.
     """
     served = [str(each.get("name")) for each in versions if each.get("served")]
-    if wanted.version in served:
+    if definition.version in served:
         return None
     found = ", ".join(served) or "no version"
     return (
-        f"operators: external, but {served_by} does not serve {wanted.kind} as {wanted.api}: its "
-        f"definition {wanted.name} serves {found}. Install a release of its operator that serves "
-        f"{wanted.version} (catalog/charts.yaml has the tested one), or set operators to managed"
+        f"operators: external, but {served_by} does not serve {definition.kind} as "
+        f"{definition.api}: its definition {definition.name} serves {found}. Install a release of "
+        f"its operator that serves {definition.version} (catalog/charts.yaml has the tested one), "
+        "or set operators to managed"
     )
 
 

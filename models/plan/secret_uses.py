@@ -53,11 +53,11 @@ class _Row:
     use: Callable[[_Asked], SecretUse]
 
 
-def _object_store(asked: _Asked) -> SecretUse:
+def _object_store(request: _Asked) -> SecretUse:
     """Keys by which seeding Jobs read the object store."""
     return SecretUse(
         name="object-store",
-        remote=asked.remote("object-store"),
+        remote=request.remote("object-store"),
         properties=_ACCESS,
         namespace=MODELS_NAMESPACE,
         secret=OBJECT_STORE_SECRET,
@@ -68,11 +68,11 @@ def _object_store(asked: _Asked) -> SecretUse:
     )
 
 
-def _tenant(asked: _Asked) -> SecretUse:
+def _tenant(request: _Asked) -> SecretUse:
     """The file that a MinIO tenant reads its root keys from: those of the object store."""
     return SecretUse(
         name="object-store",
-        remote=asked.remote("object-store"),
+        remote=request.remote("object-store"),
         properties=_ACCESS,
         namespace=OBJECTS_NAMESPACE,
         secret=TENANT_CONFIG_SECRET,
@@ -86,28 +86,28 @@ def _tenant(asked: _Asked) -> SecretUse:
     )
 
 
-def _gateway_certificate(asked: _Asked) -> SecretUse:
+def _gateway_certificate(request: _Asked) -> SecretUse:
     """Certificate chain and key of the gateway's listener."""
     return SecretUse(
         name="gateway-tls",
-        remote=asked.remote("gateway-tls"),
+        remote=request.remote("gateway-tls"),
         properties=("tls.crt", "tls.key"),
         namespace=GATEWAY_NAMESPACE,
-        secret=asked.gateway.tls_secret or GATEWAY_TLS_SECRET,
+        secret=request.gateway.tls_secret or GATEWAY_TLS_SECRET,
         keys=_KEY_PAIR,
         type=_TLS,
     )
 
 
-def _clients(asked: _Asked) -> SecretUse:
+def _clients(request: _Asked) -> SecretUse:
     """The gateway's clients and their keys."""
     return SecretUse(
         name=GATEWAY_CLIENTS_SECRET,
-        remote=asked.remote(GATEWAY_CLIENTS_SECRET),
-        properties=asked.gateway.clients,
+        remote=request.remote(GATEWAY_CLIENTS_SECRET),
+        properties=request.gateway.clients,
         namespace=GATEWAY_NAMESPACE,
         secret=GATEWAY_CLIENTS_SECRET,
-        keys=tuple(SecretKey(key=name, property=name) for name in asked.gateway.clients),
+        keys=tuple(SecretKey(key=name, property=name) for name in request.gateway.clients),
     )
 
 
@@ -115,12 +115,12 @@ _PROVIDER_KEYS: Final = {"AWSBedrock": "credentials"}
 """What Envoy AI Gateway 1.1 calls the key in a provider's Secret; else apiKey."""
 
 
-def _provider(asked: _Asked, provider: FallbackProvider) -> SecretUse:
+def _provider(request: _Asked, provider: FallbackProvider) -> SecretUse:
     """The key by which the gateway asks a provider."""
     key = _PROVIDER_KEYS.get(provider.schema_name, "apiKey")
     return SecretUse(
         name=provider.api_key_secret,
-        remote=asked.remote(provider.api_key_secret),
+        remote=request.remote(provider.api_key_secret),
         properties=(key,),
         namespace=GATEWAY_NAMESPACE,
         secret=provider_object(provider.name),
@@ -128,13 +128,13 @@ def _provider(asked: _Asked, provider: FallbackProvider) -> SecretUse:
     )
 
 
-def _authority(asked: _Asked) -> SecretUse:
+def _authority(request: _Asked) -> SecretUse:
     """Certificate and key of the private authority, where cert-manager looks for them."""
     return SecretUse(
         name="certificate-authority",
-        remote=asked.remote("certificate-authority"),
+        remote=request.remote("certificate-authority"),
         properties=("tls.crt", "tls.key"),
-        namespace=asked.region.certificates.namespace,
+        namespace=request.region.certificates.namespace,
         secret=AUTHORITY,
         keys=_KEY_PAIR,
         type=_TLS,

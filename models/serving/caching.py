@@ -20,14 +20,14 @@ class CacheStrategy(Model):
     why: str
 
 
-def cache_strategy(found: Architecture, arguments: EngineArguments) -> CacheStrategy:
+def cache_strategy(architecture: Architecture, arguments: EngineArguments) -> CacheStrategy:
     """Return what is cached of a model of this family, and what may be built on it."""
-    kinds = set(found.attention_kinds)
+    kinds = set(architecture.attention_kinds)
     paged = arguments.enable_prefix_caching is not False
-    if found.family is Family.SSM:
+    if architecture.family is Family.SSM:
         kind, caching, affinity, tiers = "recurrent-state", "not-applicable", False, False
         why = "one state of fixed size per request: no prefix is shared, so no replica is better"
-    elif found.family is Family.HYBRID:
+    elif architecture.family is Family.HYBRID:
         caching = "on" if arguments.enable_prefix_caching else "engine-default"
         kind, affinity, tiers = "hybrid-state-and-kv", False, False
         why = (

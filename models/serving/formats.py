@@ -90,22 +90,22 @@ def _side_section(section: Mapping[str, JsonValue], method: str) -> dict[str, Js
     return {"quant_method": method, **content}
 
 
-def stored_format(found: Architecture) -> str:
+def stored_format(architecture: Architecture) -> str:
     """Return the format that the configuration states."""
-    if found.quantization is None:
-        return _UNQUANTIZED.get(found.dtype, "bf16")
-    scheme = _main_scheme(found.quantization)
+    if architecture.quantization is None:
+        return _UNQUANTIZED.get(architecture.dtype, "bf16")
+    scheme = _main_scheme(architecture.quantization)
     if scheme.kind is SchemeKind.WNA16:
-        method = found.quantization.method.lower()
+        method = architecture.quantization.method.lower()
         return next((name for name in ("awq", "gptq") if name in method), "w4a16")
-    return _OF_SCHEME.get(scheme.kind, found.quantization.method)
+    return _OF_SCHEME.get(scheme.kind, architecture.quantization.method)
 
 
-def _main_scheme(found: Quantization) -> Scheme:
+def _main_scheme(quantization: Quantization) -> Scheme:
     """Return the scheme of most weights; a checkpoint of mixed ones has it in its rules."""
-    if found.scheme.kind is not SchemeKind.NONE or not found.rules:
-        return found.scheme
-    return max(found.rules, key=lambda rule: len(rule.patterns)).scheme
+    if quantization.scheme.kind is not SchemeKind.NONE or not quantization.rules:
+        return quantization.scheme
+    return max(quantization.rules, key=lambda rule: len(rule.patterns)).scheme
 
 
 def named_format(names: Iterable[str]) -> str | None:
@@ -115,28 +115,30 @@ def named_format(names: Iterable[str]) -> str | None:
 
 
 def find_format(
-    found: Architecture, names: Sequence[str], asked: str | None
+    architecture: Architecture, names: Sequence[str], asked: str | None
 ) -> tuple[FoundFormat, list[Finding]]:
     """Return the format of a checkpoint; `asked` overrides what was detected.
 
     What contradicts the checkpoint's own statement is a problem: the engine compares the two and
     stops.
     """
-    stated = stored_format(found)
+    stated = stored_format(architecture)
     if asked is not None and asked.lower() not in CONTAINERS:
-        return _asked(found, stated, asked.lower())
-    if found.quantization is not None:
-        why = f"config.json: quantization_config.quant_method {found.quantization.method}"
+        return _asked(architecture, stated, asked.lower())
+    if architecture.quantization is not None:
+        why = f"config.json: quantization_config.quant_method {architecture.quantization.method}"
         return FoundFormat(format=stated, why=why), []
     hint = named_format(names)
     if hint is None:
-        why = f"config.json: no quantization_config, dtype {found.dtype}"
+        why = f"config.json: no quantization_config, dtype {architecture.dtype}"
         return FoundFormat(format=stated, why=why), []
     why = f"the names of the files say {hint}; config.json has no quantization_config"
     return _told(hint, why), []
 
 
-def _asked(found: Architecture, stated: str, asked: str) -> tuple[FoundFormat, list[Finding]]:
+def _asked(
+    architecture: Architecture, stated: str, asked: str
+) -> tuple[FoundFormat, list[Finding]]:
     if asked not in FORMATS:
         problem = Finding(
             path="format",
@@ -147,12 +149,12 @@ def _asked(found: Architecture, stated: str, asked: str) -> tuple[FoundFormat, l
         return FoundFormat(format=stated, why="config.json"), [problem]
     if asked == stated:
         return FoundFormat(format=stated, why="asked for, and config.json agrees"), []
-    if found.quantization is not None:
+    if architecture.quantization is not None:
         problem = Finding(
             path="format",
             message="the checkpoint says otherwise, and the engine would stop at the contradiction",
             value=shown(asked),
-            allowed=f"{stated} (quant_method {found.quantization.method})",
+            allowed=f"{stated} (quant_method {architecture.quantization.method})",
             remedy="leave --format out, or give the checkpoint that is in this format",
         )
         return FoundFormat(format=stated, why="config.json"), [problem]
@@ -183,16 +185,16 @@ def _told(name: str, why: str) -> FoundFormat:
     )
 
 
-def under_format(found: Architecture, chosen: FoundFormat) -> Architecture:
+def under_format(architecture: Architecture, chosen: FoundFormat) -> Architecture:
     """Return the architecture as stored in a format that its configuration does not state."""
     name = chosen.format
     scheme = named_scheme("int4" if name == "w4a16" else name)
-    if chosen.quantization is None or scheme is None or found.quantization is not None:
-        return found
+    if chosen.quantization is None or scheme is None or architecture.quantization is not None:
+        return architecture
     stored = Quantization(
         method=chosen.quantization,
         scheme=scheme,
         experts_only=name == "mxfp4",
         online=name in _ONLINE,
     )
-    return found.model_copy(update={"quantization": stored})
+    return architecture.model_copy(update={"quantization": stored})

@@ -112,21 +112,21 @@ class Roi(Model):
     assumptions: tuple[Assumption, ...]
 
 
-def roi(given: RoiInput) -> Roi:
+def roi(question: RoiInput) -> Roi:
     """Return what the cache saves and costs."""
-    price = token_price(given)
-    tokens = given.requests_per_sec * given.load_factor * given.prompt_tokens * 3600
-    worth = tokens * price * (1 - given.hit_cost_share)
-    gain = given.hit_rate - given.baseline_hit_rate
-    savings, cost = worth * gain, tiers_usd_per_hour(given)
-    break_even = None if worth == 0 else given.baseline_hit_rate + cost / worth
-    without, with_ = _gpus(given)
-    held, rate = _held(given), _load_rate(given)
+    price = token_price(question)
+    tokens = question.requests_per_sec * question.load_factor * question.prompt_tokens * 3600
+    worth = tokens * price * (1 - question.hit_cost_share)
+    gain = question.hit_rate - question.baseline_hit_rate
+    savings, cost = worth * gain, tiers_usd_per_hour(question)
+    break_even = None if worth == 0 else question.baseline_hit_rate + cost / worth
+    without, with_ = _gpus(question)
+    held, rate = _held(question), _load_rate(question)
     return Roi(
         pays=savings > cost,
         prefill_usd_per_token=price,
         prompt_tokens_per_hour=tokens,
-        saved_tokens_per_hour=tokens * gain * (1 - given.hit_cost_share),
+        saved_tokens_per_hour=tokens * gain * (1 - question.hit_cost_share),
         savings_usd_per_hour=savings,
         tiers_usd_per_hour=cost,
         net_usd_per_hour=savings - cost,
@@ -140,54 +140,55 @@ def roi(given: RoiInput) -> Roi:
         else (math.ceil(without) - math.ceil(with_)),
         tokens_held=held,
         load_gib_per_sec=rate,
-        assumptions=assumptions(given),
+        assumptions=assumptions(question),
     )
 
 
-def token_price(given: RoiInput) -> float:
+def token_price(question: RoiInput) -> float:
     """Return USD per prompt token: as given, or GPU hours over tokens computed in them."""
-    if given.prefill_usd_per_token is not None:
-        return given.prefill_usd_per_token
-    hour = (given.gpu_usd_per_hour or 0.0) * given.gpus_per_replica
-    return hour / ((given.prefill_tokens_per_sec or 1.0) * 3600 * given.gpu_busy_share)
+    if question.prefill_usd_per_token is not None:
+        return question.prefill_usd_per_token
+    hour = (question.gpu_usd_per_hour or 0.0) * question.gpus_per_replica
+    return hour / ((question.prefill_tokens_per_sec or 1.0) * 3600 * question.gpu_busy_share)
 
 
-def tiers_usd_per_hour(given: RoiInput) -> float:
+def tiers_usd_per_hour(question: RoiInput) -> float:
     """Return what the tiers cost: CPU and NVMe on every node, the remote one once."""
     local = (
-        given.cpu_gib * given.cpu_usd_per_gib_month + given.nvme_gib * given.nvme_usd_per_gib_month
+        question.cpu_gib * question.cpu_usd_per_gib_month
+        + question.nvme_gib * question.nvme_usd_per_gib_month
     )
-    month = local * given.nodes + given.remote_gib * given.remote_usd_per_gib_month
-    return month / given.hours_per_month + given.other_usd_per_hour
+    month = local * question.nodes + question.remote_gib * question.remote_usd_per_gib_month
+    return month / question.hours_per_month + question.other_usd_per_hour
 
 
-def _gpus(given: RoiInput) -> tuple[float | None, float | None]:
+def _gpus(question: RoiInput) -> tuple[float | None, float | None]:
     """Return GPUs that prefill keeps busy at the peak, without the tiers and with them."""
-    if given.prefill_tokens_per_sec is None:
+    if question.prefill_tokens_per_sec is None:
         return None, None
-    each = given.prefill_tokens_per_sec * given.gpu_busy_share / given.gpus_per_replica
-    gpus = given.requests_per_sec * given.prompt_tokens / each
+    each = question.prefill_tokens_per_sec * question.gpu_busy_share / question.gpus_per_replica
+    gpus = question.requests_per_sec * question.prompt_tokens / each
 
     def computed(hit_rate: float) -> float:
-        return gpus * (1 - hit_rate * (1 - given.hit_cost_share))
+        return gpus * (1 - hit_rate * (1 - question.hit_cost_share))
 
-    return computed(given.baseline_hit_rate), computed(given.hit_rate)
+    return computed(question.baseline_hit_rate), computed(question.hit_rate)
 
 
-def _held(given: RoiInput) -> float | None:
-    if given.kv_bytes_per_token is None:
+def _held(question: RoiInput) -> float | None:
+    if question.kv_bytes_per_token is None:
         return None
-    local = (given.cpu_gib + given.nvme_gib) * given.nodes
-    return (local + given.remote_gib) * 1024**3 / given.kv_bytes_per_token
+    local = (question.cpu_gib + question.nvme_gib) * question.nodes
+    return (local + question.remote_gib) * 1024**3 / question.kv_bytes_per_token
 
 
-def _load_rate(given: RoiInput) -> float | None:
+def _load_rate(question: RoiInput) -> float | None:
     """Return GiB per second that the tiers must deliver at the peak."""
-    if given.kv_bytes_per_token is None:
+    if question.kv_bytes_per_token is None:
         return None
-    gain = given.hit_rate - given.baseline_hit_rate
-    tokens = given.requests_per_sec * given.prompt_tokens * gain
-    return tokens * given.kv_bytes_per_token / 1024**3
+    gain = question.hit_rate - question.baseline_hit_rate
+    tokens = question.requests_per_sec * question.prompt_tokens * gain
+    return tokens * question.kv_bytes_per_token / 1024**3
 
 
 _WHY: Final = {
@@ -215,14 +216,14 @@ _WHY: Final = {
 }
 
 
-def assumptions(given: RoiInput) -> tuple[Assumption, ...]:
+def assumptions(question: RoiInput) -> tuple[Assumption, ...]:
     """Return every number that the result rests on, given or assumed."""
     found: list[Assumption] = []
     for name, why in _WHY.items():
-        value: float | None = getattr(given, name)
+        value: float | None = getattr(question, name)
         if value is None:
             continue
-        source = "given" if name in given.model_fields_set else "assumed"
+        source = "given" if name in question.model_fields_set else "assumed"
         option = "--" + name.replace("_", "-")
         found.append(Assumption(option=option, value=value, source=source, why=why))
     return tuple(found)

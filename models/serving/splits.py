@@ -21,7 +21,7 @@ def node_gpus(accelerator: Accelerator) -> int:
 
 
 def legal_tensor_parallel(
-    found: Architecture, accelerator: Accelerator, contract: EngineContract
+    architecture: Architecture, accelerator: Accelerator, contract: EngineContract
 ) -> tuple[int, ...]:
     """Return the tensor parallel sizes that the model's shapes allow on one node of the card.
 
@@ -31,20 +31,23 @@ def legal_tensor_parallel(
     return tuple(
         size
         for size in range(1, node_gpus(accelerator) + 1)
-        if _widths_divide(found, size) and not _refused(found, accelerator, contract, size)
+        if _widths_divide(architecture, size)
+        and not _refused(architecture, accelerator, contract, size)
     )
 
 
 def _refused(
-    found: Architecture, accelerator: Accelerator, contract: EngineContract, size: int
+    architecture: Architecture, accelerator: Accelerator, contract: EngineContract, size: int
 ) -> bool:
     arguments = EngineArguments(max_model_len=1, max_num_seqs=1, tensor_parallel_size=size)
-    request = BudgetRequest.of(found, accelerator, contract, arguments)
+    request = BudgetRequest.of(architecture, accelerator, contract, arguments)
     return any(each.rule in SHAPE_RULES for each in refusals(request, resolve(request)))
 
 
-def _widths_divide(found: Architecture, size: int) -> bool:
-    return all(_divides(weight, size) for weight in found.weights if weight.part is not Part.VISION)
+def _widths_divide(architecture: Architecture, size: int) -> bool:
+    return all(
+        _divides(weight, size) for weight in architecture.weights if weight.part is not Part.VISION
+    )
 
 
 def _divides(weight: Weight, size: int) -> bool:

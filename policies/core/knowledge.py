@@ -121,7 +121,7 @@ def weights_gib(name: str) -> float | None:
     from models.core.base import GIB
     from models.memory.terms.weights import Rank, weight_bytes
 
-    found = shape(name)
-    if found is None or found.incomplete:
+    model = shape(name)
+    if model is None or model.incomplete:
         return None
-    return weight_bytes(found, Rank(), "new").raw / GIB
+    return weight_bytes(model, Rank(), "new").raw / GIB

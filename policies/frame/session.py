@@ -88,12 +88,12 @@ class Session:
             return list(dict.fromkeys(self._notes.pop(key, [])))
 
     def report(
-        self, key: str, found: Iterable[Finding], agreed: Agreements, report: ReportViolation
+        self, key: str, findings: Iterable[Finding], agreed: Agreements, report: ReportViolation
     ) -> None:
         """Report what stands; note warnings and what is excused."""
         for problem in agreed.problems[len(self.settings.problems) :]:
             report(str(problem), None)
-        standing, excused = agreements.judged(found, agreed.exceptions, self.today)
+        standing, excused = agreements.judged(findings, agreed.exceptions, self.today)
         for finding in standing:
             if finding.severity is Severity.WARNING:
                 self.note(key, f"{finding.rule}: {finding}")

@@ -48,44 +48,44 @@ class PodRole:
     policy: Callable[[RoleRequest], iam.Document]
 
 
-def _seeds_from_s3(asked: RoleRequest) -> bool:
-    objects = asked.region.settings.storage.objects
+def _seeds_from_s3(request: RoleRequest) -> bool:
+    objects = request.region.settings.storage.objects
     by_identity = objects.credentials is Credentials.POD_IDENTITY
     return objects.kind is ObjectStoreKind.S3 and by_identity
 
 
-def _seeding(asked: RoleRequest) -> iam.Document:
-    objects = asked.region.settings.storage.objects
-    made = makes_bucket(asked.region.settings)
+def _seeding(request: RoleRequest) -> iam.Document:
+    objects = request.region.settings.storage.objects
+    made = makes_bucket(request.region.settings)
     return iam.read_weights(
-        asked.cluster,
+        request.cluster,
         objects,
-        alias=names.bucket_key_alias(asked.cluster_name) if made else None,
+        alias=names.bucket_key_alias(request.cluster_name) if made else None,
     )
 
 
-def _autoscaler(asked: RoleRequest) -> iam.Document:
-    return iam.grow_groups(asked.cluster, asked.cluster_name)
+def _autoscaler(request: RoleRequest) -> iam.Document:
+    return iam.grow_groups(request.cluster, request.cluster_name)
 
 
-def _reads_secrets(asked: RoleRequest) -> bool:
-    return asked.region.settings.secrets.kind is SecretsKind.AWS and bool(asked.region.secrets)
+def _reads_secrets(request: RoleRequest) -> bool:
+    return request.region.settings.secrets.kind is SecretsKind.AWS and bool(request.region.secrets)
 
 
-def _secrets(asked: RoleRequest) -> iam.Document:
-    region = asked.region
-    environment = asked.plan.environment.value
-    return read_secrets(asked.cluster, region.settings.secrets, environment, region.name)
+def _secrets(request: RoleRequest) -> iam.Document:
+    region = request.region
+    environment = request.plan.environment.value
+    return read_secrets(request.cluster, region.settings.secrets, environment, region.name)
 
 
-def _certificates(asked: RoleRequest) -> iam.Document:
-    hostname = asked.region.gateway.hostname
+def _certificates(request: RoleRequest) -> iam.Document:
+    hostname = request.region.gateway.hostname
     assert hostname is not None, "checked when the plan was made"
-    return prove_names(asked.cluster, asked.region.settings.certificates, hostname)
+    return prove_names(request.cluster, request.region.settings.certificates, hostname)
 
 
-def _balancers(asked: RoleRequest) -> iam.Document:
-    return balance_loads(asked.cluster, asked.cluster_name)
+def _balancers(request: RoleRequest) -> iam.Document:
+    return balance_loads(request.cluster, request.cluster_name)
 
 
 POD_ROLES: Final[tuple[PodRole, ...]] = (
@@ -128,6 +128,6 @@ POD_ROLES: Final[tuple[PodRole, ...]] = (
 """Every role of our pods; a component that needs AWS adds its row here."""
 
 
-def pod_roles(asked: RoleRequest) -> tuple[PodRole, ...]:
+def pod_roles(request: RoleRequest) -> tuple[PodRole, ...]:
     """Return the roles that a region needs."""
-    return tuple(row for row in POD_ROLES if row.needed(asked))
+    return tuple(row for row in POD_ROLES if row.needed(request))

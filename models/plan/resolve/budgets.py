@@ -31,7 +31,7 @@ def region_bill(
     pools: Sequence[PlannedPool],
     models: Sequence[PlannedModel],
     prices: Mapping[tuple[str, str], float],
-    found: Findings,
+    findings: Findings,
 ) -> Bill:
     """Return a region's bill; a service of AWS without a price is a problem, never a guess."""
     lines = [_pool_line(pool, models) for pool in pools]
@@ -42,10 +42,10 @@ def region_bill(
                 f"pool {pool.name!r} of {region.name} is bought {capacity.value} and counts "
                 "at the on-demand price, which is an upper bound"
             )
-            found.notices.append(Finding(f"{path}.pools[{index}]", text, Severity.INFO))
+            findings.notices.append(Finding(f"{path}.pools[{index}]", text, Severity.INFO))
     if isinstance(region.cluster, EksCluster):
         services = _service_lines(region.cluster, prices)
-        found.problems += [
+        findings.problems += [
             Finding(
                 path=f"{path}.cluster.aws_region",
                 rule=ProofRule.COST,

@@ -59,11 +59,13 @@ class Deployment:
         return scaling.max if scaling is not None else self.settings.replicas or 0
 
 
-def resolve_model(deployment: Deployment, catalog: Catalog, found: Findings) -> PlannedModel | None:
+def resolve_model(
+    deployment: Deployment, catalog: Catalog, findings: Findings
+) -> PlannedModel | None:
     """Return the model's plan, or None where it cannot be made (the problems say why)."""
     model = catalog.models.get(deployment.settings.model)
     if model is None:
-        found.problems.append(
+        findings.problems.append(
             Finding(
                 path=f"{deployment.path}.model",
                 message="no such model in the catalog",
@@ -73,10 +75,10 @@ def resolve_model(deployment: Deployment, catalog: Catalog, found: Findings) -> 
             )
         )
         return None
-    found.problems += _admission(deployment, model.entry, found)
+    findings.problems += _admission(deployment, model.entry, findings)
     accelerator = deployment.pool.accelerator
     if accelerator is None:
-        found.problems.append(
+        findings.problems.append(
             Finding(
                 path=f"{deployment.path}.pool",
                 message=f"pool {deployment.pool.name!r} has no GPUs",
@@ -84,20 +86,20 @@ def resolve_model(deployment: Deployment, catalog: Catalog, found: Findings) -> 
             )
         )
         return None
-    shapes = _architecture(deployment, model, found)
-    if shapes is None or not _gpus_fit(deployment, found):
+    shapes = _architecture(deployment, model, findings)
+    if shapes is None or not _gpus_fit(deployment, findings):
         return None
-    return _planned(deployment, model, shapes, accelerator, catalog, found)
+    return _planned(deployment, model, shapes, accelerator, catalog, findings)
 
 
-def _admission(deployment: Deployment, entry: ModelEntry, found: Findings) -> list[Finding]:
+def _admission(deployment: Deployment, entry: ModelEntry, findings: Findings) -> list[Finding]:
     """Return what forbids this model in this environment."""
     path = f"{deployment.path}.model"
     prod = deployment.environment is Environment.PROD
     problems = status_problems(entry, prod=prod, path=path, subject=deployment.subject)
     if not entry.resolved and not prod:
         text = f"{entry.name} has no resolved revision: what is seeded is not pinned"
-        found.notices.append(Finding(path=path, message=text, severity=Severity.WARNING))
+        findings.notices.append(Finding(path=path, message=text, severity=Severity.WARNING))
     if len(entry.name) > WORKLOAD_NAME_MAX:
         problems.append(
             Finding(
@@ -126,12 +128,12 @@ def _admission(deployment: Deployment, entry: ModelEntry, found: Findings) -> li
 
 
 def _architecture(
-    deployment: Deployment, model: CatalogModel, found: Findings
+    deployment: Deployment, model: CatalogModel, findings: Findings
 ) -> Architecture | None:
     try:
         return architecture(model.config)
     except ProblemsError as error:
-        found.problems += [
+        findings.problems += [
             Finding(
                 path=f"catalog/models/{model.entry.name}: {problem.path}",
                 rule=ProofRule.MEMORY,
@@ -147,11 +149,11 @@ def _architecture(
         return None
 
 
-def _gpus_fit(deployment: Deployment, found: Findings) -> bool:
+def _gpus_fit(deployment: Deployment, findings: Findings) -> bool:
     gpus, node = deployment.settings.parallelism.gpus, deployment.pool.shape.gpus
     if gpus <= node:
         return True
-    found.problems.append(
+    findings.problems.append(
         Finding(
             path=f"{deployment.path}.parallelism",
             message="one replica takes more GPUs than a node of its pool has",
@@ -169,7 +171,7 @@ def _planned(
     shapes: Architecture,
     accelerator: Accelerator,
     catalog: Catalog,
-    found: Findings,
+    findings: Findings,
 ) -> PlannedModel:
     entry, contract = model.entry, _engine(deployment, model.entry, catalog)
     choice, problems = choose(
@@ -184,7 +186,7 @@ def _planned(
             path=deployment.path,
         )
     )
-    found.notices += choice.notices
+    findings.notices += choice.notices
     arguments = choice.arguments
     command = command_line(arguments, contract)
     problems += problems_of(command, contract, f"{deployment.path}.engine")
@@ -198,8 +200,8 @@ def _planned(
     )
     problems += memory_problems(where, fit)
     problems += sharing_problems(deployment.pool, arguments, deployment.path, deployment.subject)
-    found.problems += problems
-    found.notices += memory_remarks(where, fit)
+    findings.problems += problems
+    findings.notices += memory_remarks(where, fit)
     weights = entry.weight_bytes or round((fit.weights_gib or 0) * 2**30 * arguments.gpus)
     startup = startup_seconds(weights, contract)
     wait = startup * deployment.replicas_max + _AWAIT_MARGIN_SEC

@@ -6,19 +6,19 @@ from models.plan.operators import chart_problems, operators
 from models.plan.plan import PlannedRegion, PlatformPlan
 
 
-def resolve_operators(plan: PlatformPlan, found: Findings) -> None:
+def resolve_operators(plan: PlatformPlan, findings: Findings) -> None:
     """Add what stands against the operators of each region, and what should be known of them."""
     for index, region in enumerate(plan.regions):
         path = f"regions[{index}]"
         if plan.shell_image is None and any(pool.settings.swap_off for pool in region.pools):
             message = "has no image named 'busybox', which switches swap off"
-            found.problems.append(Finding(path="catalog/images.yaml", message=message))
+            findings.problems.append(Finding(path="catalog/images.yaml", message=message))
         if plan.operators.installed:
             rows = operators(plan, region)
-            found.problems += chart_problems(rows, plan.charts, plan.mirror.charts)
-            found.problems += _controllers_find_a_node(region, path)
+            findings.problems += chart_problems(rows, plan.charts, plan.mirror.charts)
+            findings.problems += _controllers_find_a_node(region, path)
         elif region.eks is not None:
-            found.notices.append(
+            findings.notices.append(
                 Finding(
                     path="operators",
                     message=f"external: nobody can have installed operators in {region.name!r} "

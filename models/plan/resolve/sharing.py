@@ -14,7 +14,7 @@ from models.settings.regions import AmiFamily, EksCluster, GpuSoftware, NodePool
 
 
 def shared(
-    pool: NodePool, path: str, card: Accelerator | None, shape: MachineShape, found: Findings
+    pool: NodePool, path: str, card: Accelerator | None, shape: MachineShape, findings: Findings
 ) -> tuple[Accelerator | None, MachineShape]:
     """Return the card and the shape as the scheduler and an engine see them."""
     match pool.sharing:
@@ -25,13 +25,13 @@ def shared(
         case Mig(profile=name) if card is not None:
             profile = next((each for each in card.mig_profiles if each.name == name), None)
             if profile is None:
-                found.problems.append(_no_profile(f"{path}.sharing.profile", card, name))
+                findings.problems.append(_no_profile(f"{path}.sharing.profile", card, name))
                 return card, shape
             units = shape.gpus * profile.instances
             return slice_of(card, profile), shape.model_copy(update={"gpus": units})
         case _:
             message = f"pool {pool.name!r} has no accelerator to share"
-            found.problems.append(
+            findings.problems.append(
                 Finding(path=f"{path}.sharing", message=message, remedy="leave sharing out")
             )
             return card, shape

@@ -79,12 +79,12 @@ def resolve(settings: Settings, catalog: Catalog, today: datetime.date) -> Platf
 
 
 def _region(
-    region: Region, path: str, settings: Settings, catalog: Catalog, found: Findings
+    region: Region, path: str, settings: Settings, catalog: Catalog, findings: Findings
 ) -> PlannedRegion | None:
     """Return a region's plan, or None where it cannot be made (the problems say why)."""
     pools: dict[str, PlannedPool] = {}
     for index, pool in enumerate(region.pools):
-        planned = _pool(pool, f"{path}.pools[{index}]", region, catalog, found)
+        planned = _pool(pool, f"{path}.pools[{index}]", region, catalog, findings)
         if planned is not None:
             pools[pool.name] = planned
     deployments = [
@@ -100,31 +100,33 @@ def _region(
         for index, model in enumerate(settings.models)
         if _is_here(model, region) and model.pool in pools
     ]
-    models = [resolve_model(deployment, catalog, found) for deployment in deployments]
+    models = [resolve_model(deployment, catalog, findings) for deployment in deployments]
     claim = models_claim(class_of(region.storage, Use.MODELS))
     planned_models = tuple(
         model.model_copy(update={"claim": claim}) for model in models if model is not None
     )
-    found.problems += _capacity(region, deployments, pools, path)
-    found.problems += region_problems(region, settings.gateway, path)
-    found.problems += secret_problems(region, path, settings.gateway)
+    findings.problems += _capacity(region, deployments, pools, path)
+    findings.problems += region_problems(region, settings.gateway, path)
+    findings.problems += secret_problems(region, path, settings.gateway)
     if region.suspended:
         text = f"region {region.name!r} is suspended: what exists of it stays as it is"
-        found.notices.append(
+        findings.notices.append(
             Finding(path=f"{path}.suspended", message=text, severity=Severity.WARNING)
         )
-    bill = region_bill(region, path, tuple(pools.values()), planned_models, catalog.prices, found)
-    seed_pool = _seed_pool(region, pools, path, found)
+    bill = region_bill(
+        region, path, tuple(pools.values()), planned_models, catalog.prices, findings
+    )
+    seed_pool = _seed_pool(region, pools, path, findings)
     image = catalog.images.get(SEED_IMAGE)
     if image is None:
-        found.problems.append(
+        findings.problems.append(
             Finding(path="catalog/images.yaml", message=f"has no image named {SEED_IMAGE!r}")
         )
     if seed_pool is None or image is None:
         return None
     weights = tuple(model.weight_bytes for model in planned_models)
     tenant_image = resolve_storage(
-        region, path, tuple(pools.values()), weights, settings.environment, catalog, found
+        region, path, tuple(pools.values()), weights, settings.environment, catalog, findings
     )
     ports = sorted({model.contract.port for model in planned_models})
     size = region.storage.capacity_gib or volume_gib(weights)
@@ -148,13 +150,13 @@ def _is_here(model: ModelSettings, region: Region) -> bool:
 
 
 def _pool(
-    pool: NodePool, path: str, region: Region, catalog: Catalog, found: Findings
+    pool: NodePool, path: str, region: Region, catalog: Catalog, findings: Findings
 ) -> PlannedPool | None:
     accelerator = None
     if pool.accelerator is not None:
         accelerator = catalog.accelerator_of(pool.accelerator)
         if accelerator is None:
-            found.problems.append(
+            findings.problems.append(
                 Finding(
                     path=f"{path}.accelerator",
                     message="no such accelerator in catalog/accelerators.yaml",
@@ -163,11 +165,11 @@ def _pool(
                 )
             )
             return None
-    shape = _shape(pool, path, catalog, found)
+    shape = _shape(pool, path, catalog, findings)
     if shape is None:
         return None
     if (accelerator is None) != (shape.gpus == 0):
-        found.problems.append(
+        findings.problems.append(
             Finding(
                 path=path,
                 message=f"pool {pool.name!r} has {shape.gpus} GPUs a node, but accelerator "
@@ -176,11 +178,11 @@ def _pool(
             )
         )
         return None
-    card, seen = shared(pool, path, accelerator, shape, found)
-    found.problems += node_problems(region, pool, path)
+    card, seen = shared(pool, path, accelerator, shape, findings)
+    findings.problems += node_problems(region, pool, path)
     price = _price(pool, region, catalog)
     if price is None and isinstance(region.cluster, EksCluster):
-        found.problems.append(
+        findings.problems.append(
             Finding(
                 path=f"{path}.instance_type",
                 rule=ProofRule.COST,
@@ -193,8 +195,8 @@ def _pool(
             )
         )
     machine = catalog.instance_types.get(pool.instance_type or "")
-    found.problems += pool_problems(region, pool, path, machine, accelerator)
-    found.notices += pool_notices(region, pool, path)
+    findings.problems += pool_problems(region, pool, path, machine, accelerator)
+    findings.notices += pool_notices(region, pool, path)
     return PlannedPool(
         settings=pool,
         shape=seen,
@@ -204,13 +206,13 @@ def _pool(
     )
 
 
-def _shape(pool: NodePool, path: str, catalog: Catalog, found: Findings) -> MachineShape | None:
+def _shape(pool: NodePool, path: str, catalog: Catalog, findings: Findings) -> MachineShape | None:
     if pool.node is not None:
         node = pool.node
         return MachineShape(vcpus=node.vcpus, memory_gib=node.memory_gib, gpus=node.gpus)
     instance = catalog.instance_types.get(pool.instance_type or "")
     if instance is None:
-        found.problems.append(
+        findings.problems.append(
             Finding(
                 path=f"{path}.instance_type",
                 message="no such instance type in the catalog",
@@ -232,14 +234,14 @@ def _price(pool: NodePool, region: Region, catalog: Catalog) -> float | None:
 
 
 def _seed_pool(
-    region: Region, pools: dict[str, PlannedPool], path: str, found: Findings
+    region: Region, pools: dict[str, PlannedPool], path: str, findings: Findings
 ) -> PlannedPool | None:
     """Return the pool that seeding Jobs run on: one without GPUs, which they do not need."""
     for pool in pools.values():
         if pool.accelerator is None:
             return pool
     if len(pools) == len(region.pools):
-        found.problems.append(
+        findings.problems.append(
             Finding(
                 path=f"{path}.pools",
                 message=f"region {region.name!r} has no pool without GPUs; seeding Jobs need one",

@@ -28,32 +28,34 @@ def resolve_storage(
     weight_bytes: Sequence[int],
     environment: Environment,
     catalog: Catalog,
-    found: Findings,
+    findings: Findings,
 ) -> Image | None:
     """Return the tenant's image, None where none is made; gather problems and notices.
 
     `weight_bytes` are the checkpoints (bytes) that the region's engines read.
     """
     facts = storage_facts(region, pools, environment)
-    found.problems += storage_problems(facts, f"{path}.storage")
+    findings.problems += storage_problems(facts, f"{path}.storage")
     index = storage_index(facts.pools)
     if region.storage.volumes is VolumeBackend.LONGHORN and index is not None:
-        _say_single_copy(region, path, facts.pools[index].min, environment, found)
+        _say_single_copy(region, path, facts.pools[index].min, environment, findings)
     minio = region.storage.objects.minio
     if minio is None:
         return None
-    _room(minio, region.name, f"{path}.storage.objects.minio.pools", weight_bytes, found)
+    _room(minio, region.name, f"{path}.storage.objects.minio.pools", weight_bytes, findings)
     if index is not None:
-        _servers_fit(minio, region.name, f"{path}.storage.objects.minio", pools[index], found)
+        _servers_fit(minio, region.name, f"{path}.storage.objects.minio", pools[index], findings)
     image = catalog.images.get(TENANT_IMAGE)
     if image is None:
-        found.problems.append(
+        findings.problems.append(
             Finding(path="catalog/images.yaml", message=f"has no image named {TENANT_IMAGE!r}")
         )
     return image
 
 
-def _servers_fit(minio: Minio, region: str, path: str, nodes: PlannedPool, found: Findings) -> None:
+def _servers_fit(
+    minio: Minio, region: str, path: str, nodes: PlannedPool, findings: Findings
+) -> None:
     """Add a problem where the servers, spread evenly, ask for more than a node has."""
     servers = sum(pool.servers for pool in minio.pools)
     each = math.ceil(servers / nodes.settings.max)
@@ -61,7 +63,7 @@ def _servers_fit(minio: Minio, region: str, path: str, nodes: PlannedPool, found
     memory = each * (minio.memory_gib + SIDECAR_MEMORY_GIB)
     free_cpu, free_memory = free_of_node(nodes.shape)
     if cpu > free_cpu or memory > free_memory:
-        found.problems.append(
+        findings.problems.append(
             Finding(
                 path=path,
                 rule=ProofRule.STORAGE,
@@ -78,7 +80,7 @@ def _servers_fit(minio: Minio, region: str, path: str, nodes: PlannedPool, found
 
 
 def _say_single_copy(
-    region: Region, path: str, nodes: int, environment: Environment, found: Findings
+    region: Region, path: str, nodes: int, environment: Environment, findings: Findings
 ) -> None:
     copies = region.storage.longhorn.replicas or nodes
     if copies == 1 and environment is not Environment.DEV:
@@ -86,13 +88,13 @@ def _say_single_copy(
             "Longhorn keeps one copy of each block: the loss of its node loses the weights, and "
             "they are seeded anew. Two storage nodes (the pool's min) keep two copies"
         )
-        found.notices.append(
+        findings.notices.append(
             Finding(path=f"{path}.storage.volumes", message=message, severity=Severity.WARNING)
         )
 
 
 def _room(
-    minio: Minio, region: str, path: str, weight_bytes: Sequence[int], found: Findings
+    minio: Minio, region: str, path: str, weight_bytes: Sequence[int], findings: Findings
 ) -> None:
     room = sum(
         usable_gib(
@@ -105,7 +107,7 @@ def _room(
     )
     needed = math.ceil(sum(weight_bytes) / GIB)
     if needed > room:
-        found.problems.append(
+        findings.problems.append(
             Finding(
                 path=path,
                 rule=ProofRule.STORAGE,

@@ -50,12 +50,12 @@ def status(plan: PlanView, context: Context) -> Iterator[Finding]:
     for model in plan.models():
         target = f"{model['region'].text()}/{model['name'].text()}"
         name = model["id"].text() or ""
-        found = entry_of(name, knowledge.catalog())
-        if found is None:
+        entry = entry_of(name, knowledge.catalog())
+        if entry is None:
             message = f"the catalog has no entry of {name!r}"
             yield Finding(model["id"].path, message, subject=target)
             continue
-        for problem in problems_of(found, environment, model.path, target):
+        for problem in problems_of(entry, environment, model.path, target):
             yield replace(problem, subject=target)
 
 
@@ -75,17 +75,17 @@ def run_admitted_model(pod: Pod, context: Context) -> Iterator[Finding]:
     if name is None or not is_house(pod.namespace) or not pod.runs_engine:
         return
     path = f"{pod.found.metadata.path}.annotations"
-    found = entry_of(name, knowledge.catalog())
-    if found is None:
+    entry = entry_of(name, knowledge.catalog())
+    if entry is None:
         yield Finding(path, f"the catalog has no entry of {name!r}")
         return
-    for problem in problems_of(found, context.environment, path, pod.label):
+    for problem in problems_of(entry, context.environment, path, pod.label):
         yield replace(problem, path=path, subject="", message=f"{name}: {problem.message}")
     revision = annotations.get(_REVISION_ANNOTATION)
-    if revision is not None and revision != found.entry.revision:
-        message = f"{name} is at {found.entry.revision} in the catalog, here at {revision}"
+    if revision is not None and revision != entry.entry.revision:
+        message = f"{name} is at {entry.entry.revision} in the catalog, here at {revision}"
         yield Finding(path, message)
     engine = annotations.get(VERSION_ANNOTATION)
-    if engine is not None and engine != found.entry.engine:
-        message = f"{name} is proved for vLLM {found.entry.engine}, this is {engine}"
+    if engine is not None and engine != entry.entry.engine:
+        message = f"{name} is proved for vLLM {entry.entry.engine}, this is {engine}"
         yield Finding(path, message, Severity.WARNING)

@@ -6,8 +6,8 @@ from models.core.findings import Finding, Severity
 from policies.core import knowledge
 from policies.core.context import Context
 from policies.core.rule import Weight, rule
-from policies.views.engine.container import invocation
-from policies.views.engine.replica import replica
+from policies.views.engine.container import invocation_of
+from policies.views.engine.replica import replica_of
 from policies.views.kubernetes.workload import Container
 
 
@@ -21,29 +21,29 @@ from policies.views.kubernetes.workload import Container
 )
 def suit_family(container: Container, context: Context) -> Iterator[Finding]:
     """VLLM-07, LMC-07: recurrent states are neither paged nor shared by prefix."""
-    found = None if container.inherits else invocation(container, context)
-    if found is None:
+    invocation = None if container.inherits else invocation_of(container, context)
+    if invocation is None:
         return
-    asked = replica(found, context)
-    model = None if asked.model is None else knowledge.shape(asked.model)
+    replica = replica_of(invocation, context)
+    model = None if replica.model is None else knowledge.shape(replica.model)
     if model is None or not any(cache.kind.is_state for cache in model.caches):
         return
     only = all(cache.kind.is_state for cache in model.caches)
-    severity = Severity.ERROR if only and asked.sure else Severity.WARNING
+    severity = Severity.ERROR if only and replica.sure else Severity.WARNING
     kind = "keeps recurrent states only" if only else "keeps recurrent states in some layers"
-    caching = asked.line.argument("enable_prefix_caching")
+    caching = replica.line.argument("enable_prefix_caching")
     if caching is not None and not caching.negated:
-        message = f"{asked.model} {kind}: prefix caching finds whole states only, if it starts"
-        yield Finding(found.path(caching.at), message, severity)
-    size = asked.line.argument("block_size")
+        message = f"{replica.model} {kind}: prefix caching finds whole states only, if it starts"
+        yield Finding(invocation.path(caching.at), message, severity)
+    size = replica.line.argument("block_size")
     if size is not None:
-        message = f"{asked.model} {kind}: the engine sizes blocks by the state itself"
-        yield Finding(found.path(size.at), message, severity)
-    transfer = asked.line.last("--kv-transfer-config")
+        message = f"{replica.model} {kind}: the engine sizes blocks by the state itself"
+        yield Finding(invocation.path(size.at), message, severity)
+    transfer = replica.line.last("--kv-transfer-config")
     if transfer is not None and "LMCacheConnectorV1" in (transfer.value or ""):
         yield Finding(
-            found.path(transfer.at),
-            f"{asked.model} {kind}: the in-process LMCache connector refuses it",
-            Severity.ERROR if asked.sure else Severity.WARNING,
+            invocation.path(transfer.at),
+            f"{replica.model} {kind}: the in-process LMCache connector refuses it",
+            Severity.ERROR if replica.sure else Severity.WARNING,
             remedy="use LMCacheMPConnector (LMCache 0.4.7 or newer), or no connector",
         )

@@ -10,7 +10,7 @@ from models.facts.contract import EngineContract
 from policies.core import knowledge
 from policies.core.context import Context
 from policies.core.rule import Weight, rule
-from policies.views.engine.container import Invocation, invocation
+from policies.views.engine.container import Invocation, invocation_of
 from policies.views.engine.release import Release
 from policies.views.kubernetes.images import image_of
 from policies.views.kubernetes.workload import Container
@@ -38,29 +38,29 @@ _CERTAIN: Final = frozenset(
 )
 def take_known_options(container: Container, context: Context) -> Iterator[Finding]:
     """VLLM-16: the engine's parser stops at an option that it does not know, in a crash loop."""
-    found = invocation(container, context)
-    if found is None:
+    invocation = invocation_of(container, context)
+    if invocation is None:
         return
-    yield from _unverifiable(found, context)
-    yield from _joined_words(found)
-    for fault, contract in _faults(found):
-        severity = _severity(fault, contract, found)
+    yield from _unverifiable(invocation, context)
+    yield from _joined_words(invocation)
+    for fault, contract in _faults(invocation):
+        severity = _severity(fault, contract, invocation)
         if severity is not None:
-            message = _message(fault, contract, found.release)
-            yield replace(fault, path=found.path(fault.at), message=message, severity=severity)
+            message = _message(fault, contract, invocation.release)
+            yield replace(fault, path=invocation.path(fault.at), message=message, severity=severity)
 
 
-def _unverifiable(found: Invocation, context: Context) -> Iterator[Finding]:
+def _unverifiable(invocation: Invocation, context: Context) -> Iterator[Finding]:
     """Yield what keeps the options from being verified: an unknown release, unknown words."""
-    fragment = found.container.pod.manifest.fragment or found.container.inherits
-    if not found.words:
+    fragment = invocation.container.pod.manifest.fragment or invocation.container.inherits
+    if not invocation.words:
         return
-    path = found.container.node["image"].path
-    release = found.release
+    path = invocation.container.node["image"].path
+    release = invocation.release
     if not release.contracts and not fragment:
         yield Finding(
             path,
-            f"cannot verify the options of container {found.container.called}: {release.text}",
+            f"cannot verify the options of container {invocation.container.called}: {release.text}",
             Severity.UNKNOWN,
             remedy="name a release of vLLM in the image's tag, or in the annotation "
             "triplane.dev/engine-version",
@@ -68,27 +68,27 @@ def _unverifiable(found: Invocation, context: Context) -> Iterator[Finding]:
     elif release.floats and not context.pulumi and not fragment:
         yield Finding(
             path,
-            f"the options of container {found.container.called} can only be compared with the "
+            f"the options of container {invocation.container.called} can only be compared with the "
             f"newest release that is known: {release.text}",
             Severity.UNKNOWN,
             remedy="pin a release",
         )
-    for index in found.hidden:
+    for index in invocation.hidden:
         yield Finding(
-            found.path(index),
-            f"cannot verify the options of container {found.container.called}: one of its "
+            invocation.path(index),
+            f"cannot verify the options of container {invocation.container.called}: one of its "
             "arguments is unknown",
             Severity.UNKNOWN,
             remedy="give it as a plain value",
         )
 
 
-def _joined_words(found: Invocation) -> Iterator[Finding]:
+def _joined_words(invocation: Invocation) -> Iterator[Finding]:
     """Yield arguments that hold an option and its value in one word, with no shell to part them."""
-    if found.shell:
+    if invocation.shell:
         return
-    for path in dict.fromkeys(found.paths):
-        if found.paths.count(path) > 1 and ".args" in path:
+    for path in dict.fromkeys(invocation.paths):
+        if invocation.paths.count(path) > 1 and ".args" in path:
             yield Finding(
                 path,
                 "without a shell this is one word for the engine, which knows no such option",
@@ -97,42 +97,44 @@ def _joined_words(found: Invocation) -> Iterator[Finding]:
             )
 
 
-def _faults(found: Invocation) -> Iterator[tuple[Fault, EngineContract]]:
+def _faults(invocation: Invocation) -> Iterator[tuple[Fault, EngineContract]]:
     """Yield faults that every contract that holds has: between releases only those are certain."""
-    contracts = found.release.contracts
-    by_contract = [dict(_keyed(found, contract)) for contract in contracts]
+    contracts = invocation.release.contracts
+    by_contract = [dict(_keyed(invocation, contract)) for contract in contracts]
     for key, fault in (by_contract[-1] if by_contract else {}).items():
         if all(key in each for each in by_contract):
             yield fault, contracts[-1]
     if not contracts:
-        yield from _never_existed(found)
+        yield from _never_existed(invocation)
 
 
-def _keyed(found: Invocation, contract: EngineContract) -> Iterator[tuple[tuple[str, int], Fault]]:
+def _keyed(
+    invocation: Invocation, contract: EngineContract
+) -> Iterator[tuple[tuple[str, int], Fault]]:
     parser = Parser(contract)
-    for fault in parser.faults(parser.read(found.words)):
+    for fault in parser.faults(parser.read(invocation.words)):
         kind = FaultKind.UNKNOWN if fault.kind in _ABSENT else fault.kind
         yield (kind.value, fault.at), fault
 
 
-def _never_existed(found: Invocation) -> Iterator[tuple[Fault, EngineContract]]:
+def _never_existed(invocation: Invocation) -> Iterator[tuple[Fault, EngineContract]]:
     """Yield what no release whatever takes: contradictions, and options that never existed."""
     contract = knowledge.newest()
     parser = Parser(contract)
-    for fault in parser.faults(parser.read(found.words)):
+    for fault in parser.faults(parser.read(invocation.words)):
         removed = next((row for row in contract.removed_flags if row.name == fault.option), None)
         invented = removed is not None and removed.last_seen is None
         if invented or fault.kind is FaultKind.CONTRADICTORY:
             yield fault, contract
 
 
-def _severity(fault: Fault, contract: EngineContract, found: Invocation) -> Severity | None:
+def _severity(fault: Fault, contract: EngineContract, invocation: Invocation) -> Severity | None:
     """Return how a fault counts; None where it is none for a person's file."""
-    release = found.release
+    release = invocation.release
     if fault.kind is FaultKind.REPEATED:
         return None
     if not release.floats and not release.beyond and release.contracts:
-        unsure = fault.kind is FaultKind.UNKNOWN and not fault.near and not _plain_image(found)
+        unsure = fault.kind is FaultKind.UNKNOWN and not fault.near and not _plain_image(invocation)
         return Severity.WARNING if unsure else Severity.ERROR
     if release.beyond < 0 and fault.kind in _ABSENT:
         later = any(each.flag(fault.option) for each in knowledge.engines().values())
@@ -143,11 +145,11 @@ def _severity(fault: Fault, contract: EngineContract, found: Invocation) -> Seve
     return Severity.WARNING if fault.near or fault.kind is not FaultKind.UNKNOWN else None
 
 
-def _plain_image(found: Invocation) -> bool:
+def _plain_image(invocation: Invocation) -> bool:
     """Whether the command line surely reaches vLLM's own parser: its image, or `vllm serve`."""
-    image = found.container.node["image"].value
+    image = invocation.container.node["image"].value
     name = image_of(image).repository.rsplit("/", 1)[-1] if isinstance(image, str) else ""
-    return name.startswith("vllm-openai") or found.container.node["command"].present
+    return name.startswith("vllm-openai") or invocation.container.node["command"].present
 
 
 def _message(fault: Fault, contract: EngineContract, release: Release) -> str:

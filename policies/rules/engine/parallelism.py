@@ -13,8 +13,8 @@ from models.engine.serve import arguments_in
 from policies.core import knowledge
 from policies.core.context import Context, is_house
 from policies.core.rule import Weight, rule
-from policies.views.engine.container import Invocation, invocation, variables
-from policies.views.engine.replica import Replica, replica
+from policies.views.engine.container import Invocation, invocation_of, variables
+from policies.views.engine.replica import Replica, replica_of
 from policies.views.kubernetes.workload import Container, pods_of
 
 if TYPE_CHECKING:
@@ -43,34 +43,34 @@ _LONGER_VARIABLE: Final = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
 )
 def match_gpus(container: Container, context: Context) -> Iterator[Finding]:
     """VLLM-19, GPUO-04: with too few the engine waits for Ray for ever; too many stay idle."""
-    found = _engine(container, context)
+    invocation = _engine(container, context)
     gpus = container.gpus()
-    if found is None or not found.words or not gpus or container.pod.follows:
+    if invocation is None or not invocation.words or not gpus or container.pod.follows:
         return
-    asked = replica(found, context)
-    yield from _slices(asked, container)
-    ranks, in_pod = _ranks(asked)
+    replica = replica_of(invocation, context)
+    yield from _slices(replica, container)
+    ranks, in_pod = _ranks(replica)
     group = _group(container)
     if ranks is None or in_pod is None or group is None:
         return
-    yield from _node(asked, gpus)
-    several = any(asked.line.last(option) is not None for option in _SEVERAL_NODES)
+    yield from _node(replica, gpus)
+    several = any(replica.line.last(option) is not None for option in _SEVERAL_NODES)
     path = container.node["args"].path
     said = "1 GPU" if gpus == 1 else f"{gpus} GPUs"
     resources = said if group == 1 else f"{said} in each of {group} pods"
     there = _in_group(container, gpus, group)
-    if ranks > there and not several and not _may_be_elsewhere(asked, group):
+    if ranks > there and not several and not _may_be_elsewhere(replica, group):
         yield Finding(
             path,
-            f"container {container.called} has {_product(asked)} = {_counted(ranks)}, its pod "
+            f"container {container.called} has {_product(replica)} = {_counted(ranks)}, its pod "
             f"{resources}",
         )
-    elif in_pod < gpus and ranks < there and not _is_open(found, several=several):
+    elif in_pod < gpus and ranks < there and not _is_open(invocation, several=several):
         own = context.pulumi or is_house(container.pod.namespace)
         nvidia = all(name.startswith("nvidia.com/") for name in container.accelerators())
         yield Finding(
             path,
-            f"container {container.called} has {_product(asked)} = {_counted(ranks)}, its pod "
+            f"container {container.called} has {_product(replica)} = {_counted(ranks)}, its pod "
             f"{resources}: the others stay idle",
             Severity.ERROR if own or nvidia else Severity.WARNING,
         )
@@ -81,15 +81,15 @@ def _counted(ranks: int) -> str:
 
 
 def _engine(container: Container, context: Context) -> Invocation | None:
-    return None if container.inherits else invocation(container, context)
+    return None if container.inherits else invocation_of(container, context)
 
 
-def _ranks(asked: Replica) -> tuple[int | None, int | None]:
+def _ranks(replica: Replica) -> tuple[int | None, int | None]:
     """Return the ranks of the replica, and those that run in this pod."""
-    tensor, pipeline = (asked.count(f"{each}_parallel_size") for each in ("tensor", "pipeline"))
-    context = asked.count("prefill_context_parallel_size")
-    data = asked.count("data_parallel_size")
-    local = asked.count("data_parallel_size_local", default=0)
+    tensor, pipeline = (replica.count(f"{each}_parallel_size") for each in ("tensor", "pipeline"))
+    context = replica.count("prefill_context_parallel_size")
+    data = replica.count("data_parallel_size")
+    local = replica.count("data_parallel_size_local", default=0)
     if None in (tensor, pipeline, data, local, context):
         return None, None
     one = (tensor or 1) * (pipeline or 1) * (context or 1)
@@ -97,10 +97,10 @@ def _ranks(asked: Replica) -> tuple[int | None, int | None]:
     return (here if local else one * (data or 1)), here
 
 
-def _product(asked: Replica) -> str:
-    parts = [f"tensor {asked.count('tensor_parallel_size')}"]
+def _product(replica: Replica) -> str:
+    parts = [f"tensor {replica.count('tensor_parallel_size')}"]
     for name in ("pipeline", "data"):
-        given = asked.given(f"{name}_parallel_size")
+        given = replica.given(f"{name}_parallel_size")
         if given is not None:
             parts.append(f"{name} {given}")
     return " x ".join(parts)
@@ -129,28 +129,28 @@ def _in_group(container: Container, gpus: int, group: int) -> int:
     return gpus + (group - 1) * (own if workers else gpus)
 
 
-def _may_be_elsewhere(asked: Replica, group: int) -> bool:
+def _may_be_elsewhere(replica: Replica, group: int) -> bool:
     """Whether Ray may have GPUs that nothing here shows; a group's cluster is the group itself."""
-    if not _uses_ray(asked):
+    if not _uses_ray(replica):
         return False
-    return group == 1 or "RAY_ADDRESS" in variables(asked.found.container)
+    return group == 1 or "RAY_ADDRESS" in variables(replica.found.container)
 
 
-def _is_open(found: Invocation, *, several: bool) -> bool:
+def _is_open(invocation: Invocation, *, several: bool) -> bool:
     """Whether more ranks may come from elsewhere: unknown words, a file, another program."""
-    line = found.line()
-    return found.open or several or line.last("--config") is not None
+    line = invocation.line()
+    return invocation.open or several or line.last("--config") is not None
 
 
-def _uses_ray(asked: Replica) -> bool:
-    backend = asked.given("distributed_executor_backend")
-    script = " ".join(asked.found.container.words()) if asked.found.shell else ""
+def _uses_ray(replica: Replica) -> bool:
+    backend = replica.given("distributed_executor_backend")
+    script = " ".join(replica.found.container.words()) if replica.found.shell else ""
     return backend == "ray" or "ray start" in script or "multi-node" in script
 
 
-def _slices(asked: Replica, container: Container) -> Iterator[Finding]:
+def _slices(replica: Replica, container: Container) -> Iterator[Finding]:
     names = [name for name in container.accelerators() if _MIG.match(name)]
-    tensor = asked.count("tensor_parallel_size") or 1
+    tensor = replica.count("tensor_parallel_size") or 1
     if names and tensor > 1:
         yield Finding(
             container.node["args"].path,
@@ -160,12 +160,12 @@ def _slices(asked: Replica, container: Container) -> Iterator[Finding]:
         )
 
 
-def _node(asked: Replica, gpus: int) -> Iterator[Finding]:
-    most = asked.place.node_gpus
+def _node(replica: Replica, gpus: int) -> Iterator[Finding]:
+    most = replica.place.node_gpus
     if most is not None and gpus > most:
         yield Finding(
-            asked.found.container.node["resources"].path,
-            f"the pod takes {gpus} GPUs, {asked.place.said} has {most}: it is never scheduled",
+            replica.found.container.node["resources"].path,
+            f"the pod takes {gpus} GPUs, {replica.place.said} has {most}: it is never scheduled",
             remedy="choose a machine type with more GPUs, or fewer ranks",
         )
 
@@ -180,36 +180,36 @@ def _node(asked: Replica, gpus: int) -> Iterator[Finding]:
 )
 def split_evenly(container: Container, context: Context) -> Iterator[Finding]:
     """VLLM-01, 02, 03: heads, KV heads and quantization groups; positions of the model."""
-    found = _engine(container, context)
-    if found is None or container.pod.follows:
+    invocation = _engine(container, context)
+    if invocation is None or container.pod.follows:
         return
-    asked = replica(found, context)
-    model = None if asked.model is None else knowledge.shape(asked.model)
+    replica = replica_of(invocation, context)
+    model = None if replica.model is None else knowledge.shape(replica.model)
     if model is None:
         return
     try:
-        given = arguments_in(asked.line)
+        given = arguments_in(replica.line)
     except (ValidationError, ValueError):
         return
     path = container.node["args"].path
     for refusal in _refused(model, given):
-        longer = refusal.rule == MemoryRule.POSITIONS and _may_be_longer(asked)
+        longer = refusal.rule == MemoryRule.POSITIONS and _may_be_longer(replica)
         if refusal.rule not in _SPLITTING or longer:
             continue
-        severity = Severity.ERROR if asked.sure else Severity.WARNING
-        message = f"{asked.model}: {refusal.message}"
+        severity = Severity.ERROR if replica.sure else Severity.WARNING
+        message = f"{replica.model}: {refusal.message}"
         yield Finding(path, message, severity, refusal.remedy)
-    yield from _replicated(model, given, asked, path)
+    yield from _replicated(model, given, replica, path)
 
 
-def _may_be_longer(asked: Replica) -> bool:
+def _may_be_longer(replica: Replica) -> bool:
     """Whether the model's positions are stretched by an option or a variable."""
-    environment = asked.found.container.node["env"].items()
+    environment = replica.found.container.node["env"].items()
     told = any(node["name"].value == _LONGER_VARIABLE for node in environment)
-    return told or any(asked.line.last(each) for each in ("--hf-overrides", "--rope-scaling"))
+    return told or any(replica.line.last(each) for each in ("--hf-overrides", "--rope-scaling"))
 
 
-def _refused(model: "Architecture", given: EngineArguments) -> tuple[Finding, ...]:
+def _refused(model: "Architecture", arguments: EngineArguments) -> tuple[Finding, ...]:
     from models.memory import BudgetRequest, Card, behavior_of
     from models.memory.inputs.request import resolve
     from models.memory.verdict.refusals import refusals
@@ -218,23 +218,23 @@ def _refused(model: "Architecture", given: EngineArguments) -> tuple[Finding, ..
         architecture=model,
         card=Card(memory_gib=10**6, capability=(99, 0)),
         behavior=behavior_of(knowledge.newest().version),
-        arguments=given,
+        arguments=arguments,
     )
     return refusals(request, resolve(request))
 
 
 def _replicated(
-    model: "Architecture", given: EngineArguments, asked: Replica, path: str
+    model: "Architecture", arguments: EngineArguments, replica: Replica, path: str
 ) -> Iterator[Finding]:
     from models.architecture import CacheKind
 
     latent = (CacheKind.MLA, CacheKind.MLA_SLIDING)
     heads = [c.kv_heads for c in model.caches if not c.kind.is_state and c.kind not in latent]
-    if heads and given.tensor_parallel_size > min(heads):
+    if heads and arguments.tensor_parallel_size > min(heads):
         yield Finding(
             path,
-            f"{asked.model} has {min(heads)} KV heads: {given.tensor_parallel_size} ranks hold "
-            "copies of them, so that more ranks do not buy more KV cache",
+            f"{replica.model} has {min(heads)} KV heads: {arguments.tensor_parallel_size} ranks "
+            "hold copies of them, so that more ranks do not buy more KV cache",
             Severity.WARNING,
             remedy=f"set --tensor-parallel-size={min(heads)} or less, with data parallel replicas",
         )

@@ -16,8 +16,8 @@ from policies.core import knowledge
 from policies.core.context import Context, is_house
 from policies.core.rule import Weight, rule
 from policies.rules.engine.parallelism import OF_NO_CARD
-from policies.views.engine.container import invocation
-from policies.views.engine.replica import Replica, replica
+from policies.views.engine.container import invocation_of
+from policies.views.engine.replica import Replica, replica_of
 from policies.views.kubernetes.workload import Container
 
 if TYPE_CHECKING:
@@ -47,26 +47,26 @@ def fit_memory(container: Container, context: Context) -> Iterator[Finding]:
     """VLLM-04, 05, 09, 14, 15, PSTK-05, FB-13: what the engine says after it has loaded."""
     if container.inherits or container.pod.follows or not _takes_gpus(container):
         return
-    found = invocation(container, context)
-    if found is None or not found.words:
+    invocation = invocation_of(container, context)
+    if invocation is None or not invocation.words:
         return
-    asked = replica(found, context)
-    if not asked.place.cards and _takes_slices(container) and not _own(container, context):
+    replica = replica_of(invocation, context)
+    if not replica.place.cards and _takes_slices(container) and not _own(container, context):
         return
     path = container.node["args"].path
-    yield from _utilization(asked, path, context)
-    if asked.missing or asked.model is None:
-        yield from _stated_limits(asked, path)
+    yield from _utilization(replica, path, context)
+    if replica.missing or replica.model is None:
+        yield from _stated_limits(replica, path)
         yield Finding(
             path,
             f"cannot verify that container {container.called} fits its GPUs: "
-            + "; ".join(asked.missing),
+            + "; ".join(replica.missing),
             Severity.UNKNOWN,
             remedy="name the model (annotation triplane.dev/model) and the GPU (node selector "
             "nvidia.com/gpu.product, or annotation triplane.dev/accelerator)",
         )
         return
-    yield from _of_cards(asked, path, context)
+    yield from _of_cards(replica, path, context)
 
 
 def _takes_gpus(container: Container) -> bool:
@@ -83,15 +83,15 @@ def _own(container: Container, context: Context) -> bool:
     return context.pulumi or is_house(container.pod.namespace)
 
 
-def _utilization(asked: Replica, path: str, context: Context) -> Iterator[Finding]:
+def _utilization(replica: Replica, path: str, context: Context) -> Iterator[Finding]:
     try:
-        share = float(asked.given("gpu_memory_utilization") or 0.5)
+        share = float(replica.given("gpu_memory_utilization") or 0.5)
     except ValueError:
         return
     if not 0 < share <= 1:
         yield Finding(path, f"--gpu-memory-utilization {share:g} is no share between 0 and 1")
-    elif share > MOST_UTILIZATION and asked.line.argument("kv_cache_memory_bytes") is None:
-        own = _own(asked.found.container, context)
+    elif share > MOST_UTILIZATION and replica.line.argument("kv_cache_memory_bytes") is None:
+        own = _own(replica.found.container, context)
         yield Finding(
             path,
             f"--gpu-memory-utilization {share:g} leaves nothing for the CUDA context and other "
@@ -101,15 +101,15 @@ def _utilization(asked: Replica, path: str, context: Context) -> Iterator[Findin
         )
 
 
-def _contract(asked: Replica) -> EngineContract:
-    contracts = asked.found.release.contracts
+def _contract(replica: Replica) -> EngineContract:
+    contracts = replica.found.release.contracts
     return contracts[-1] if contracts else knowledge.newest()
 
 
-def _of_cards(asked: Replica, path: str, context: Context) -> Iterator[Finding]:
+def _of_cards(replica: Replica, path: str, context: Context) -> Iterator[Finding]:
     """Yield what every card that the pod may run on refuses; what only some do is a warning."""
-    cards = dict.fromkeys(asked.place.cards)
-    by_card = [list(_of_card(asked, card, path, context)) for card in cards]
+    cards = dict.fromkeys(replica.place.cards)
+    by_card = [list(_of_card(replica, card, path, context)) for card in cards]
     everywhere = all(any(each.severity is Severity.ERROR for each in found) for found in by_card)
     for found in by_card:
         for finding in found:
@@ -117,15 +117,15 @@ def _of_cards(asked: Replica, path: str, context: Context) -> Iterator[Finding]:
             yield replace(finding, severity=Severity.WARNING) if risky else finding
 
 
-def _of_card(asked: Replica, card: "Card", path: str, context: Context) -> Iterator[Finding]:
+def _of_card(replica: Replica, card: "Card", path: str, context: Context) -> Iterator[Finding]:
     from models.memory import Verdict, budget
 
-    own = _own(asked.found.container, context)
-    sure = own or (asked.sure and asked.place.sure and not asked.found.release.beyond)
-    called = asked.found.container.called
+    own = _own(replica.found.container, context)
+    sure = own or (replica.sure and replica.place.sure and not replica.found.release.beyond)
+    called = replica.found.container.called
     try:
-        given = arguments_in(asked.line)
-        request, note = _request(asked, card, given)
+        given = arguments_in(replica.line)
+        request, note = _request(replica, card, given)
         fit = budget(request)
     except (ValidationError, ProblemsError, ValueError) as error:
         text = " ".join(str(error).split())[:200]
@@ -134,12 +134,12 @@ def _of_card(asked: Replica, card: "Card", path: str, context: Context) -> Itera
         return
     if note:
         yield Finding(path, f"container {called}: {note}", Severity.WARNING, "set --dtype=half")
-    where = f"container {called} with {asked.model} on {card.product or asked.place.said}"
-    remedy = _remedy(fit, asked)
+    where = f"container {called} with {replica.model} on {card.product or replica.place.said}"
+    remedy = _remedy(fit, replica)
     for refusal in fit.refusals:
         if refusal.rule in OF_NO_CARD or refusal.rule == MemoryRule.GPUS:
             continue
-        certain = own or (sure and _is_certain(refusal, fit, asked))
+        certain = own or (sure and _is_certain(refusal, fit, replica))
         severity = refusal.severity if certain else Severity.WARNING
         if refusal.severity is Severity.UNKNOWN:
             severity = Severity.UNKNOWN
@@ -155,42 +155,46 @@ def _of_card(asked: Replica, card: "Card", path: str, context: Context) -> Itera
 
 
 def _request(
-    asked: Replica, card: "Card", given: EngineArguments
+    replica: Replica, card: "Card", arguments: EngineArguments
 ) -> "tuple[BudgetRequest, str | None]":
     """Return the request, and a note where the engine would change the dtype by itself."""
     from models.memory import BudgetRequest, behavior_of, behavior_of_contract
 
-    contract, release = _contract(asked), asked.found.release
-    found = knowledge.shape(asked.model or "")
-    if found is None:
+    contract, release = _contract(replica), replica.found.release
+    architecture = knowledge.shape(replica.model or "")
+    if architecture is None:
         raise ValueError("the model's configuration cannot be read")
     note = None
-    if given.dtype is None and found.dtype == "bfloat16" and card.capability < _BFLOAT16_SINCE:
-        given = given.model_copy(update={"dtype": "float16"})
-        note = f"{asked.model} is bfloat16, which {card.product} cannot compute"
+    if (
+        arguments.dtype is None
+        and architecture.dtype == "bfloat16"
+        and card.capability < _BFLOAT16_SINCE
+    ):
+        arguments = arguments.model_copy(update={"dtype": "float16"})
+        note = f"{replica.model} is bfloat16, which {card.product} cannot compute"
     exact = release.exact is not None or release.floats or not release.contracts
     behavior = behavior_of_contract(contract) if exact else behavior_of(release.text)
-    classes = (knowledge.configuration(asked.model or "") or {}).get("architectures")
+    classes = (knowledge.configuration(replica.model or "") or {}).get("architectures")
     named = classes if isinstance(classes, list) else []
     if any(name in contract.memory.no_graph_estimate_for for name in named):
         behavior = behavior.model_copy(update={"graphs_deducted": False})
     request = BudgetRequest(
-        architecture=found,
+        architecture=architecture,
         card=card,
         behavior=behavior,
-        arguments=given,
+        arguments=arguments,
         minimum=None if card.rocm else contract.minimum_capability,
         quantization_names=dict(contract.quantization_names),
-        goldens=knowledge.goldens(asked.model or "", contract.version) if exact else None,
+        goldens=knowledge.goldens(replica.model or "", contract.version) if exact else None,
     )
     return request, note
 
 
-def _is_certain(refusal: Finding, fit: "Budget", asked: Replica) -> bool:
+def _is_certain(refusal: Finding, fit: "Budget", replica: Replica) -> bool:
     """Whether a refusal is beyond what the estimate may be off by."""
     if refusal.rule == MemoryRule.CAPABILITY:
         narrow = refusal.path == "kv_cache_dtype" and (refusal.value or "").startswith("fp8")
-        return not (narrow and _chooses_flashinfer(asked))
+        return not (narrow and _chooses_flashinfer(replica))
     if refusal.rule in _ESTIMATED:
         return _lacking(fit) > _UNSURE_GIB + _UNSURE_SHARE * (fit.requested_gib or 0.0)
     if refusal.rule == MemoryRule.MAMBA_BLOCKS:
@@ -206,10 +210,10 @@ def _lacking(fit: "Budget") -> float:
     return sum(each or 0.0 for each in terms) - (fit.requested_gib or 0.0)
 
 
-def _chooses_flashinfer(asked: Replica) -> bool:
+def _chooses_flashinfer(replica: Replica) -> bool:
     from policies.views.engine.container import variables
 
-    backend = asked.given("attention_backend") or variables(asked.found.container).get(
+    backend = replica.given("attention_backend") or variables(replica.found.container).get(
         "VLLM_ATTENTION_BACKEND"
     )
     return "FLASHINFER" in (backend or "").upper()
@@ -219,40 +223,40 @@ def _terms(fit: "Budget") -> str:
     return f" ({fit.terms}, of {fit.requested_gib or 0.0:.2f} GiB asked for)" if fit.terms else ""
 
 
-def _remedy(fit: "Budget", asked: Replica) -> str:
-    return "; or ".join(fit.remedies_on(asked.place.node_gpus or 8)[:2])
+def _remedy(fit: "Budget", replica: Replica) -> str:
+    return "; or ".join(fit.remedies_on(replica.place.node_gpus or 8)[:2])
 
 
-def _stated_limits(asked: Replica, path: str) -> Iterator[Finding]:
+def _stated_limits(replica: Replica, path: str) -> Iterator[Finding]:
     """Yield what the arguments themselves ask of the card, whatever the model is."""
-    release = asked.found.release
-    if not asked.place.sure or release.beyond < 0 or not release.contracts:
+    release = replica.found.release
+    if not replica.place.sure or release.beyond < 0 or not release.contracts:
         return
-    least = _contract(asked).minimum_capability
-    for card in dict.fromkeys(asked.place.cards):
+    least = _contract(replica).minimum_capability
+    for card in dict.fromkeys(replica.place.cards):
         if card.rocm:
             continue
-        for what, needed in _needs(asked, least):
+        for what, needed in _needs(replica, least):
             if card.capability < needed:
                 major, minor = card.capability
                 unsure = what.startswith(
                     ARGUMENTS["kv_cache_dtype"].option
-                ) and _chooses_flashinfer(asked)
-                several = len(set(asked.place.cards)) > 1
+                ) and _chooses_flashinfer(replica)
+                several = len(set(replica.place.cards)) > 1
                 yield Finding(
                     path,
                     f"{what} needs compute capability {needed[0]}.{needed[1]}, "
-                    f"{card.product or asked.place.said} has {major}.{minor}",
+                    f"{card.product or replica.place.said} has {major}.{minor}",
                     Severity.WARNING if unsure or several else Severity.ERROR,
                     remedy="leave the option out, or choose a newer card (or an older release)",
                 )
 
 
-def _needs(asked: Replica, least: MinimumCapability) -> Iterator[tuple[str, tuple[int, int]]]:
+def _needs(replica: Replica, least: MinimumCapability) -> Iterator[tuple[str, tuple[int, int]]]:
     from models.facts.accelerators import capability
 
-    yield f"vLLM {_contract(asked).version}", capability(least.engine)
+    yield f"vLLM {_contract(replica).version}", capability(least.engine)
     for name in ("kv_cache_dtype", "dtype", "quantization"):
-        value, table = asked.given(name), getattr(least, name)
+        value, table = replica.given(name), getattr(least, name)
         if value and value in table:
             yield f"{ARGUMENTS[name].option} {value}", capability(table[value])

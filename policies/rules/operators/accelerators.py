@@ -9,8 +9,8 @@ from policies.core.context import Context
 from policies.core.rule import Weight, rule
 from policies.views.aws.resource import AwsPlaced, region_of
 from policies.views.engine.cards import ACCELERATOR_ANNOTATION
-from policies.views.engine.container import invocation
-from policies.views.engine.replica import replica
+from policies.views.engine.container import invocation_of
+from policies.views.engine.replica import replica_of
 from policies.views.kubernetes.gpu_operator import (
     GpuOperator,
     gpu_operator,
@@ -192,12 +192,12 @@ def take_one_share(container: Container, context: Context) -> Iterator[Finding]:
 
     A process sees one MIG slice only, and turns of one card are the same card.
     """
-    found = invocation(container, context)
+    invocation = invocation_of(container, context)
     share = _share(container.pod)
-    if found is None or not found.words or share is None or container.pod.follows:
+    if invocation is None or not invocation.words or share is None or container.pod.follows:
         return
-    ranks = (replica(found, context).count("tensor_parallel_size") or 1) * (
-        replica(found, context).count("pipeline_parallel_size") or 1
+    ranks = (replica_of(invocation, context).count("tensor_parallel_size") or 1) * (
+        replica_of(invocation, context).count("pipeline_parallel_size") or 1
     )
     if ranks > 1 or container.gpus() > 1:
         yield Finding(

@@ -99,39 +99,43 @@ def _dropped_fields(manifest: Manifest, context: Context) -> Iterator[Finding]:
         )
 
 
-def _without_release(version: str, found: "Definition") -> Iterator[Finding]:
-    if version in found.served:
+def _without_release(version: str, definition: "Definition") -> Iterator[Finding]:
+    if version in definition.served:
         return
     yield Finding(
         "apiVersion",
-        f"cannot verify that {found.group}/{version} of {found.kind} is served: "
-        f"{found.component} {found.release} does not serve it",
+        f"cannot verify that {definition.group}/{version} of {definition.kind} is served: "
+        f"{definition.component} {definition.release} does not serve it",
         Severity.UNKNOWN,
-        f"{_remedy(found)}, or say what is installed: --versions {found.component}=x.y.z",
+        f"{_remedy(definition)}, or say what is installed: --versions {definition.component}=x.y.z",
     )
 
 
-def _is_rewritten(version: str, found: "Definition", release: str) -> bool:
+def _is_rewritten(version: str, definition: "Definition", release: str) -> bool:
     """Whether a release serves a version beside its successor, and stores the successor."""
-    if (found.group, version) not in _UNTIL or found.kind not in _SECRET_KINDS:
+    if (definition.group, version) not in _UNTIL or definition.kind not in _SECRET_KINDS:
         return False
-    return not is_before(release, _SINCE[(found.group, "v1")])
+    return not is_before(release, _SINCE[(definition.group, "v1")])
 
 
-def _remedy(found: "Definition") -> str:
-    return f"write apiVersion: {found.group}/{found.served[0]}" if found.served else "remove it"
+def _remedy(definition: "Definition") -> str:
+    return (
+        f"write apiVersion: {definition.group}/{definition.served[0]}"
+        if definition.served
+        else "remove it"
+    )
 
 
-def _is_served(version: str, found: "Definition", release: str) -> bool | None:
+def _is_served(version: str, definition: "Definition", release: str) -> bool | None:
     """Whether a release serves a version; None where no source says."""
-    key = (found.group, version)
-    if found.kind in _SECRET_KINDS and (key in _SINCE or key in _UNTIL):
+    key = (definition.group, version)
+    if definition.kind in _SECRET_KINDS and (key in _SINCE or key in _UNTIL):
         if key in _SINCE and is_before(release, _SINCE[key]):
             return False
         return key not in _UNTIL or is_before(release, _UNTIL[key])
-    if numbers(release) == numbers(found.release)[: len(numbers(release))]:
-        return version in found.served
-    return True if version in found.served else None
+    if numbers(release) == numbers(definition.release)[: len(numbers(release))]:
+        return version in definition.served
+    return True if version in definition.served else None
 
 
 @rule(

@@ -8,8 +8,8 @@ from policies.core import knowledge
 from policies.core.context import Context, strictness
 from policies.core.nodes import Node
 from policies.core.rule import Weight, rule
-from policies.views.engine.container import invocation
-from policies.views.engine.replica import replica
+from policies.views.engine.container import invocation_of
+from policies.views.engine.replica import replica_of
 from policies.views.kubernetes.workload import Container, Pod
 
 STARTUP_ANNOTATION: Final = "triplane.dev/startup-seconds"
@@ -56,11 +56,11 @@ def _outlasts(container: Container, liveness: Node, context: Context) -> bool:
 
 def _loading_seconds(container: Container, context: Context) -> float | None:
     """Return the least time that a known model takes: its weights from fast storage, start-up."""
-    found = invocation(container, context)
-    asked = None if found is None else replica(found, context)
-    if asked is None or asked.model is None or not asked.sure:
+    invocation = invocation_of(container, context)
+    replica = None if invocation is None else replica_of(invocation, context)
+    if replica is None or replica.model is None or not replica.sure:
         return None
-    weights = knowledge.weights_gib(asked.model)
+    weights = knowledge.weights_gib(replica.model)
     return None if weights is None else _BARE_START_SEC + weights / _FAST_GIB_PER_SEC
 
 

@@ -6,7 +6,7 @@ from models.core.findings import Finding
 from models.engine.command import UNKNOWN_TEXT
 from policies.core.context import Context
 from policies.core.rule import Weight, rule
-from policies.views.engine.container import Invocation, invocation
+from policies.views.engine.container import Invocation, invocation_of
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.stack import Placed
 from policies.views.kubernetes.workload import pods_of
@@ -54,13 +54,13 @@ def _served(placed: Placed, context: Context) -> set[str]:
 def _names(workload: Manifest, context: Context) -> Iterator[str]:
     for pod in pods_of(workload):
         for container in pod.containers():
-            found = invocation(container, context)
-            if found is not None and found.words and not found.open:
-                yield from _of_command(found)
+            invocation = invocation_of(container, context)
+            if invocation is not None and invocation.words and not invocation.open:
+                yield from _of_command(invocation)
 
 
-def _of_command(found: Invocation) -> Iterator[str]:
-    line = found.line()
+def _of_command(invocation: Invocation) -> Iterator[str]:
+    line = invocation.line()
     served, model = line.last("--served-model-name"), line.last("--model")
     if served is not None:
         names: tuple[str, ...] = served.values

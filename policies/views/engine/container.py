@@ -61,7 +61,7 @@ class Invocation:
 _INVOCATIONS: Final = Memo[Container, Invocation | None]()
 
 
-def invocation(container: Container, context: Context) -> Invocation | None:
+def invocation_of(container: Container, context: Context) -> Invocation | None:
     """Return how a container starts vLLM, or None where it runs something else.
 
     Raises `UnknownFieldError` where what it runs is not known.

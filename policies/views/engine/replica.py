@@ -68,24 +68,24 @@ class Replica:
 _REPLICAS: Final = Memo[Invocation, Replica]()
 
 
-def replica(found: Invocation, context: Context) -> Replica:
+def replica_of(invocation: Invocation, context: Context) -> Replica:
     """Read a replica from its command line, its pod's annotations and its node labels."""
-    return _REPLICAS.get(found, context, lambda: _replica(found, context))
+    return _REPLICAS.get(invocation, context, lambda: _replica(invocation, context))
 
 
-def _replica(found: Invocation, context: Context) -> Replica:
-    line = found.line()
-    model, sure = _model(found, line)
-    place = placement(found.container, context)
+def _replica(invocation: Invocation, context: Context) -> Replica:
+    line = invocation.line()
+    model, sure = _model(invocation, line)
+    place = placement(invocation.container, context)
     missing = list(_missing(line))
     if model is None:
         missing.insert(0, _unknown_model(line))
     if not place.cards:
         missing.insert(1 if model is None else 0, "nothing says which GPU its nodes have")
-    if found.open:
+    if invocation.open:
         missing.append("some of its arguments are unknown")
     return Replica(
-        found=found, line=line, model=model, sure=sure, place=place, missing=tuple(missing)
+        found=invocation, line=line, model=model, sure=sure, place=place, missing=tuple(missing)
     )
 
 
@@ -103,9 +103,9 @@ def _stated(line: Line) -> Iterator[str]:
     yield from (word for _, word in line.positionals[:1])
 
 
-def _model(found: Invocation, line: Line) -> tuple[str | None, bool]:
+def _model(invocation: Invocation, line: Line) -> tuple[str | None, bool]:
     """Return the model's name as far as its configuration is known, and whether that is sure."""
-    pod = found.container.pod
+    pod = invocation.container.pod
     try:
         annotation = {**pod.manifest.annotations(), **pod.annotations()}.get(MODEL_ANNOTATION)
     except UnknownFieldError:
@@ -114,7 +114,7 @@ def _model(found: Invocation, line: Line) -> tuple[str | None, bool]:
         for candidate in _spellings(name):
             if knowledge.configuration(candidate) is not None:
                 return candidate, True
-    stored = found.container.node["storageUri"].value
+    stored = invocation.container.node["storageUri"].value
     for candidate in _spellings(stored) if isinstance(stored, str) else ():
         if knowledge.configuration(candidate) is not None:
             return candidate, True

@@ -15,18 +15,18 @@ DEFAULTS: Final = "__defaults"
 """Key under which the names of filled-in properties are kept, as bridged providers do."""
 
 
-def problems(kind: Kind, schema: TypeSchema, given: Props) -> Iterator[Finding]:
+def problems(kind: Kind, schema: TypeSchema, props: Props) -> Iterator[Finding]:
     """Yield everything that is wrong with a resource's inputs."""
-    wrong = list(check_shape(given, schema.inputs))
+    wrong = list(check_shape(props, schema.inputs))
     yield from wrong
-    yield from _not_played(kind, schema, given)
-    yield from _values(kind, given)
+    yield from _not_played(kind, schema, props)
+    yield from _values(kind, props)
     if not wrong:
-        yield from kind.check(given)
+        yield from kind.check(props)
 
 
-def _not_played(kind: Kind, schema: TypeSchema, given: Props) -> Iterator[Finding]:
-    for at, path in _given(given, schema.inputs):
+def _not_played(kind: Kind, schema: TypeSchema, props: Props) -> Iterator[Finding]:
+    for at, path in _given(props, schema.inputs):
         if not kind.rules.accepts(path):
             yield Finding(
                 path=at,
@@ -55,9 +55,9 @@ def _given(value: Any, shape: Shape, at: str = "", path: str = "") -> Iterator[t
         yield at, path
 
 
-def _values(kind: Kind, given: Props) -> Iterator[Finding]:
+def _values(kind: Kind, props: Props) -> Iterator[Finding]:
     for path, allowed in kind.rules.enums.items():
-        for at, value in _at(given, path.split(".")):
+        for at, value in _at(props, path.split(".")):
             if value is not None and value != UNKNOWN and value not in allowed:
                 yield Finding(
                     path=at,
@@ -66,7 +66,7 @@ def _values(kind: Kind, given: Props) -> Iterator[Finding]:
                     allowed=", ".join(allowed),
                 )
     for group in kind.rules.exclusive:
-        if len(both := [name for name in group if not is_empty(given.get(name))]) > 1:
+        if len(both := [name for name in group if not is_empty(props.get(name))]) > 1:
             yield Finding(
                 path=both[0],
                 message=f"conflicts with {', '.join(both[1:])}",
@@ -86,9 +86,9 @@ def _at(value: Any, parts: list[str], path: str = "") -> Iterator[tuple[str, Any
         yield from _at(cast("Props", value).get(parts[0]), parts[1:], at)
 
 
-def complete(kind: Kind, urn: str, given: Props, old: Props, seed: bytes) -> Props:
+def complete(kind: Kind, urn: str, props: Props, old: Props, seed: bytes) -> Props:
     """Return the inputs with what the provider fills in: defaults and a name."""
-    made = without_empty(given)
+    made = without_empty(props)
     filled: list[str] = []
     rules = kind.rules
     for name, value in rules.defaults.items():

@@ -149,17 +149,19 @@ def _token(urn: str) -> str:
     return urn.split("::")[2].rpartition("$")[2]
 
 
-def _diff_answer(found: Difference) -> Message:
+def _diff_answer(difference: Difference) -> Message:
     answer = pb.DiffResponse(
         hasDetailedDiff=True,
-        deleteBeforeReplace=found.delete_first,
-        changes=pb.DiffResponse.DIFF_SOME if found.paths else pb.DiffResponse.DIFF_NONE,
+        deleteBeforeReplace=difference.delete_first,
+        changes=pb.DiffResponse.DIFF_SOME if difference.paths else pb.DiffResponse.DIFF_NONE,
     )
-    tops = sorted({path.split(".")[0].split("[")[0] for path in found.paths})
+    tops = sorted({path.split(".")[0].split("[")[0] for path in difference.paths})
     answer.diffs.extend(tops)
-    answer.replaces.extend(sorted({path.split(".")[0].split("[")[0] for path in found.replacing}))
-    for path, how in found.paths.items():
-        name = f"{how.upper()}{'_REPLACE' if path in found.replacing else ''}"
+    answer.replaces.extend(
+        sorted({path.split(".")[0].split("[")[0] for path in difference.replacing})
+    )
+    for path, how in difference.paths.items():
+        name = f"{how.upper()}{'_REPLACE' if path in difference.replacing else ''}"
         kind = pb.PropertyDiff.Kind.Value(name)
         answer.detailedDiff[path].CopyFrom(pb.PropertyDiff(kind=kind, inputDiff=True))
     return answer

@@ -54,15 +54,15 @@ class Work:
     """Which creations a killed update left open (`sandbox.aws.core.repeats`)."""
 
     def check(
-        self, token: str, urn: str, given: Props, old: Props, seed: bytes
+        self, token: str, urn: str, props: Props, old: Props, seed: bytes
     ) -> tuple[Props, list[Finding]]:
         """Return the completed inputs and every problem of the given ones."""
         kind = self.catalog.kinds.get(token)
         if kind is None:
-            return given, [self.catalog.not_covered(token)]
+            return props, [self.catalog.not_covered(token)]
         schema = self.catalog.schemas[token]
-        found = list(checks.problems(kind, schema, given))
-        made = checks.complete(kind, urn, given, old, seed)
+        found = list(checks.problems(kind, schema, props))
+        made = checks.complete(kind, urn, props, old, seed)
         return checks.with_tags(kind, made, self.default_tags), found
 
     def diff(self, token: str, old: Props, new: Props) -> Difference:

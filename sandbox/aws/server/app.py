@@ -44,36 +44,36 @@ class Application:
         with self._lock:
             return self._answer(seen, environ).send(start)
 
-    def _answer(self, seen: Seen, environ: Environ) -> Answer:
-        if self._is_throttled(seen):
-            return throttled(seen.service)
-        changes = not seen.operation.startswith(_READS)
-        if seen.mark is None or not changes:
-            return self._serve(seen, environ)
-        old = self._journal.echo(seen.mark, seen.operation)
+    def _answer(self, request: Seen, environ: Environ) -> Answer:
+        if self._is_throttled(request):
+            return throttled(request.service)
+        changes = not request.operation.startswith(_READS)
+        if request.mark is None or not changes:
+            return self._serve(request, environ)
+        old = self._journal.echo(request.mark, request.operation)
         if old is not None:
             return old
-        answer = self._serve(seen, environ)
+        answer = self._serve(request, environ)
         if answer.good:
-            self._journal.note(seen.mark, seen.operation, answer)
+            self._journal.note(request.mark, request.operation, answer)
         return answer
 
-    def _serve(self, seen: Seen, environ: Environ) -> Answer:
-        if (seen.service, seen.operation) == ("route53", zones.CREATE):
-            zones.keep_id(seen)
-        if seen.service != "eks":
+    def _serve(self, request: Seen, environ: Environ) -> Answer:
+        if (request.service, request.operation) == ("route53", zones.CREATE):
+            zones.keep_id(request)
+        if request.service != "eks":
             return forward(self._inner, environ)
-        own = self._eks.handle(seen)
+        own = self._eks.handle(request)
         if own is not None:
             return own
-        return self._eks.complete(seen, forward(self._inner, environ))
+        return self._eks.complete(request, forward(self._inner, environ))
 
-    def _is_throttled(self, seen: Seen) -> bool:
+    def _is_throttled(self, request: Seen) -> bool:
         for index, each in enumerate(faults.read(self._faults)):
-            if not isinstance(each, faults.Throttle) or each.service != seen.service:
+            if not isinstance(each, faults.Throttle) or each.service != request.service:
                 continue
             key = f"{index} {each.model_dump_json()}"
-            wanted = each.operation in ("*", seen.operation)
+            wanted = each.operation in ("*", request.operation)
             if wanted and self._throttled[key] < each.times:
                 self._throttled[key] += 1
                 return True

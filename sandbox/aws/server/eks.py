@@ -68,61 +68,61 @@ class Eks:
         self._faults = faults_file
         self._stores: dict[tuple[str, str], Store] = {}
 
-    def handle(self, seen: Seen) -> Answer | None:
+    def handle(self, request: Seen) -> Answer | None:
         """Answer a call that moto lacks; None where moto is to answer."""
-        store = self._store(seen)
-        call = f"{seen.method} {seen.path}"
+        store = self._store(request)
+        call = f"{request.method} {request.path}"
         try:
             for pattern, handler in _ROUTES:
                 if match := pattern.match(call):
-                    return json_answer(handler(store, seen, match.groupdict()))
+                    return json_answer(handler(store, request, match.groupdict()))
             if match := _GONE_CLUSTER.match(call):
                 eks_clusters.refuse_deletion(store, match["name"])
             if match := _NEW_GROUP.match(call):
-                eks_nodes.require_version(store, seen, match["name"])
+                eks_nodes.require_version(store, request, match["name"])
             if match := _TAGS.match(call):
-                return _tags(store, seen, match["arn"])
+                return _tags(store, request, match["arn"])
         except EksError as error:
             return json_error(error.status, error.code, str(error))
         return None
 
-    def complete(self, seen: Seen, answer: Answer) -> Answer:
+    def complete(self, request: Seen, answer: Answer) -> Answer:
         """Add to moto's answer what moto does not keep."""
-        call = f"{seen.method} {seen.path}"
-        store = self._store(seen)
+        call = f"{request.method} {request.path}"
+        store = self._store(request)
         if match := _GONE_CLUSTER.match(call):
             eks_clusters.deleted(store, match["name"], answer)
         if not answer.good or not answer.body:
             return answer
         content: Object = json.loads(answer.body)
         if call == "POST /clusters":
-            eks_clusters.keep(store, seen, content)
+            eks_clusters.keep(store, request, content)
         elif match := _ONE_CLUSTER.match(call):
             eks_clusters.add(store, match["name"], content)
         elif _NEW_GROUP.match(call):
-            eks_nodes.keep(store, seen, content, faults.read(self._faults))
+            eks_nodes.keep(store, request, content, faults.read(self._faults))
         elif match := _ONE_GROUP.match(call):
             eks_nodes.add(store, match["name"], match["group"], content)
         elif match := _GROUP_CONFIG.match(call):
-            eks_nodes.note_config(store, seen, match["name"], match["group"])
+            eks_nodes.note_config(store, request, match["name"], match["group"])
         return Answer(
             status=answer.status, headers=answer.headers, body=json.dumps(content).encode()
         )
 
-    def _store(self, seen: Seen) -> Store:
-        key = (seen.account, seen.region)
-        return self._stores.setdefault(key, Store(account=seen.account, region=seen.region))
+    def _store(self, request: Seen) -> Store:
+        key = (request.account, request.region)
+        return self._stores.setdefault(key, Store(account=request.account, region=request.region))
 
 
-def _tags(store: Store, seen: Seen, arn: str) -> Answer | None:
+def _tags(store: Store, request: Seen, arn: str) -> Answer | None:
     """Read or change the tags of an object of ours."""
     found = store.tagged(arn)
     if found is None:
         return None
-    if seen.method == "POST":
-        found["tags"] |= seen.json()["tags"]
-    elif seen.method == "DELETE":
-        for key in seen.query.get("tagKeys", []):
+    if request.method == "POST":
+        found["tags"] |= request.json()["tags"]
+    elif request.method == "DELETE":
+        for key in request.query.get("tagKeys", []):
             found["tags"].pop(key, None)
     else:
         return json_answer({"tags": found["tags"]})

@@ -10,11 +10,11 @@ from sandbox.aws.server.eks_store import Object, Store, in_use, invalid, not_fou
 from sandbox.aws.server.wire import Seen
 
 
-def create_entry(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def create_entry(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Let a principal into a cluster."""
     cluster = names["name"]
     store.cluster(cluster)
-    body = seen.json()
+    body = request.json()
     principal = str(body["principalArn"])
     mode = store.extras.get(cluster, {}).get("accessConfig", {}).get("authenticationMode")
     if mode not in ("API", "API_AND_CONFIG_MAP"):
@@ -55,37 +55,37 @@ def _entry(store: Store, names: Mapping[str, str]) -> Object:
     return found
 
 
-def describe_entry(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def describe_entry(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Return one access entry."""
     return {"accessEntry": _shown(_entry(store, names))}
 
 
-def list_entries(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def list_entries(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Return the principals with access."""
     store.cluster(names["name"])
     return {"accessEntries": sorted(store.entries.get(names["name"], {}))}
 
 
-def update_entry(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def update_entry(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Change groups or user name of an access entry."""
     entry = _entry(store, names)
-    body = seen.json()
+    body = request.json()
     entry |= {key: body[key] for key in ("kubernetesGroups", "username") if key in body}
     entry["modifiedAt"] = time.time()
     return {"accessEntry": _shown(entry)}
 
 
-def delete_entry(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def delete_entry(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Take a principal's access away."""
     _entry(store, names)
     del store.entries[names["name"]][names["principal"]]
     return {}
 
 
-def associate_policy(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def associate_policy(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Give an access entry one of EKS's access policies."""
     entry = _entry(store, names)
-    body = seen.json()
+    body = request.json()
     policy = str(body["policyArn"])
     if policy not in ACCESS_POLICIES:
         raise invalid(f"The policyArn in the request is not valid: {policy}")
@@ -103,7 +103,7 @@ def associate_policy(store: Store, seen: Seen, names: Mapping[str, str]) -> Obje
     }
 
 
-def list_policies(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def list_policies(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Return the access policies of an access entry."""
     entry = _entry(store, names)
     return {
@@ -113,7 +113,7 @@ def list_policies(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
     }
 
 
-def disassociate_policy(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def disassociate_policy(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Take an access policy away."""
     entry = _entry(store, names)
     if entry["_policies"].pop(names["policy"], None) is None:
@@ -121,11 +121,11 @@ def disassociate_policy(store: Store, seen: Seen, names: Mapping[str, str]) -> O
     return {}
 
 
-def create_identity(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def create_identity(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Give a service account a role; each account has at most one."""
     cluster = names["name"]
     store.cluster(cluster)
-    body = seen.json()
+    body = request.json()
     wanted = (body["namespace"], body["serviceAccount"])
     known = store.identities.setdefault(cluster, {})
     if any((each["namespace"], each["serviceAccount"]) == wanted for each in known.values()):
@@ -154,28 +154,28 @@ def _identity(store: Store, names: Mapping[str, str]) -> Object:
     return found
 
 
-def describe_identity(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def describe_identity(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Return one association."""
     return {"association": _identity(store, names)}
 
 
-def list_identities(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def list_identities(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Return a cluster's associations."""
     store.cluster(names["name"])
     found: list[dict[str, Any]] = list(store.identities.get(names["name"], {}).values())
     return {"associations": found}
 
 
-def update_identity(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def update_identity(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Change an association's role."""
     found = _identity(store, names)
-    body = seen.json()
+    body = request.json()
     keys = ("roleArn", "targetRoleArn", "disableSessionTags")
     found |= {key: body[key] for key in keys if key in body}
     return {"association": found}
 
 
-def delete_identity(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def delete_identity(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Remove an association."""
     found = _identity(store, names)
     del store.identities[names["name"]][names["identity"]]

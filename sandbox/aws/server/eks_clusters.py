@@ -18,9 +18,9 @@ EXTRAS: Final = (
 """Fields of a cluster that moto does not keep."""
 
 
-def keep(store: Store, seen: Seen, answer: Object) -> None:
+def keep(store: Store, request: Seen, answer: Object) -> None:
     """Remember what moto dropped of a cluster that it has just made."""
-    body = seen.json()
+    body = request.json()
     store.extras[str(body["name"])] = {key: body[key] for key in EXTRAS if key in body}
     answer["cluster"] |= store.extras[str(body["name"])]
 
@@ -41,10 +41,10 @@ def refuse_deletion(store: Store, name: str) -> None:
         raise EksError(400, "InvalidRequestException", message)
 
 
-def update_version(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def update_version(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Move a cluster to the next minor version; EKS takes one at a time and never goes back."""
     cluster = store.cluster(names["name"])
-    wanted = str(seen.json()["version"])
+    wanted = str(request.json()["version"])
     now = _minor(cluster.version)
     if _minor(wanted) != now + 1:
         message = f"Unsupported Kubernetes minor version update from {cluster.version} to {wanted}"
@@ -57,10 +57,10 @@ def _minor(version: str) -> int:
     return int(version.split(".")[1])
 
 
-def update_config(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def update_config(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Change settings of a cluster. Parts of the VPC settings that are not given stay."""
     cluster = store.cluster(names["name"])
-    body = seen.json()
+    body = request.json()
     cluster.resources_vpc_config |= body.get("resourcesVpcConfig", {})
     if "logging" in body:
         cluster.logging = body["logging"]
@@ -74,12 +74,12 @@ def update_config(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
     return update("ConfigUpdate", body)
 
 
-def encrypt(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def encrypt(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Turn on envelope encryption, which cannot be turned off again."""
     cluster = store.cluster(names["name"])
     if cluster.encryption_config:
         raise invalid("Encryption is already enabled for this cluster")
-    cluster.encryption_config = seen.json()["encryptionConfig"]
+    cluster.encryption_config = request.json()["encryptionConfig"]
     return update("AssociateEncryptionConfig", {})
 
 

@@ -18,9 +18,9 @@ _SKEW: Final = 3
 """How many minor versions a node may be behind its control plane (Kubernetes, version skew)."""
 
 
-def require_version(store: Store, seen: Seen, cluster: str) -> None:
+def require_version(store: Store, request: Seen, cluster: str) -> None:
     """Raise what EKS says of a node group that would be newer than its cluster, or far too old."""
-    wanted = seen.json().get("version")
+    wanted = request.json().get("version")
     if wanted is None:
         return
     known = store.cluster(cluster).version
@@ -37,10 +37,10 @@ def _minor(version: str) -> int:
     return int(version.split(".")[1])
 
 
-def keep(store: Store, seen: Seen, answer: Object, known_faults: tuple[Fault, ...]) -> None:
+def keep(store: Store, request: Seen, answer: Object, known_faults: tuple[Fault, ...]) -> None:
     """Remember what moto dropped of a node group that it has just made; say if it came up."""
     group = answer["nodegroup"]
-    body = seen.json()
+    body = request.json()
     key = (str(group["clusterName"]), str(group["nodegroupName"]))
     store.group_extras[key] = {each: body[each] for each in EXTRAS if each in body}
     made = store.group(*key)
@@ -82,18 +82,18 @@ def add(store: Store, cluster: str, name: str, answer: Object) -> None:
     answer["nodegroup"] |= store.group_extras.get((cluster, name), {})
 
 
-def note_config(store: Store, seen: Seen, cluster: str, name: str) -> None:
+def note_config(store: Store, request: Seen, cluster: str, name: str) -> None:
     """Remember settings that an update changed."""
-    body = seen.json()
+    body = request.json()
     known = store.group_extras.setdefault((cluster, name), {})
     known |= {each: body[each] for each in EXTRAS if each in body}
 
 
-def update_version(store: Store, seen: Seen, names: Mapping[str, str]) -> Object:
+def update_version(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
     """Move a group to another Kubernetes version, release or launch template version."""
     group = store.group(names["name"], names["group"])
-    body = seen.json()
-    require_version(store, seen, names["name"])
+    body = request.json()
+    require_version(store, request, names["name"])
     if "version" in body and _minor(str(body["version"])) < _minor(str(group.version)):
         message = f"Nodegroup {names['group']} cannot go back from {group.version}"
         raise invalid(message)

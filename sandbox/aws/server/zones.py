@@ -18,14 +18,14 @@ _ID: Final = re.compile(rf"<CallerReference>{REFERENCE}(\w+)</CallerReference>")
 _NAME: Final = re.compile(r"<Name>([^<]+?)\.?</Name>")
 
 
-def keep_id(seen: Seen) -> None:
+def keep_id(request: Seen) -> None:
     """Let moto give the zone that is being created the id that its caller reference asks for."""
-    body = seen.body.decode()
+    body = request.body.decode()
     wanted, name = _ID.search(body), _NAME.search(body)
     if wanted is None or name is None:
         return
     # By name: these parts of moto have no types.
     ids: Any = importlib.import_module("moto.utilities.id_generator")
     route53: Any = importlib.import_module("moto.route53.models")
-    zone = route53.HostedZoneIdentifier(seen.account, f"{name[1]}.", None)
+    zone = route53.HostedZoneIdentifier(request.account, f"{name[1]}.", None)
     ids.moto_id_manager.set_custom_id(zone, wanted[1])
