@@ -22,7 +22,7 @@ from models.facts.catalog import Catalog, CatalogModel
 from models.facts.contract import EngineContract
 from models.memory.terms.weights import Rank, weight_bytes
 from models.serving.chosen_arguments import choose
-from models.serving.reasons import Wanted
+from models.serving.reasons import ArgumentInputs
 
 CLASSES: Final = ("t4", "a100-80gb", "a10g", "l4", "h100-80gb", "b200-180gb")
 TENSORS: Final = (1, 2, 4, 8)
@@ -126,7 +126,7 @@ def _case(
     tensor: int,
     dtype: str,
 ) -> GoldenCase | None:
-    wanted = Wanted(
+    wanted = ArgumentInputs(
         environment=Environment.PROD,
         entry=model.entry,
         architecture=built,

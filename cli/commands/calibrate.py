@@ -12,7 +12,7 @@ from catalog.readers.profiles import write_profile
 from cli.errors import ExitCode, InputError
 from cli.options.calibrate import CalibrateOptions
 from cli.reading.inputs import read_config, read_configs, read_text, sources
-from models.cases.asking import Asked, ask
+from models.cases.asking import CaseRequest, ask
 from models.cases.calibration import Term, compared
 from models.cases.cases import NAMES, Case, case_of, is_field
 from models.cases.profiles import MemoryProfile
@@ -79,7 +79,7 @@ def _case(
 
 
 def _profile(
-    options: CalibrateOptions, question: Asked, request: BudgetRequest, log: StartupLog
+    options: CalibrateOptions, question: CaseRequest, request: BudgetRequest, log: StartupLog
 ) -> MemoryProfile:
     gpu = question.gpu or question.case.gpu or f"{request.card.memory_gib:g} GiB"
     names = question.model_names or ("model",)
@@ -101,7 +101,7 @@ def _profile(
     )
 
 
-def _as_json(profile: MemoryProfile, terms: tuple[Term, ...], question: Asked) -> str:
+def _as_json(profile: MemoryProfile, terms: tuple[Term, ...], question: CaseRequest) -> str:
     rows = [
         {"term": term.name, "predicted": term.predicted, "measured": term.measured}
         for term in terms
@@ -114,7 +114,7 @@ def _as_json(profile: MemoryProfile, terms: tuple[Term, ...], question: Asked) -
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _show(profile: MemoryProfile, terms: tuple[Term, ...], question: Asked) -> None:
+def _show(profile: MemoryProfile, terms: tuple[Term, ...], question: CaseRequest) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table

@@ -25,7 +25,7 @@ from models.plan.plan import PlannedPool
 from models.plan.resolve.stack import resolve
 from models.serving.admission import entry_problems
 from models.serving.chosen_arguments import choose
-from models.serving.reasons import Wanted
+from models.serving.reasons import ArgumentInputs
 from models.serving.splits import legal_tensor_parallel
 from models.settings.settings import parse
 
@@ -183,8 +183,8 @@ def _wanted(
     catalog: Catalog,
     size: int,
     environment: Environment = Environment.PROD,
-) -> Wanted:
-    return Wanted(
+) -> ArgumentInputs:
+    return ArgumentInputs(
         environment=environment,
         entry=model.entry,
         architecture=shape,

@@ -21,7 +21,7 @@ from models.memory import Verdict
 from models.serving.onboarding import (
     CardFit,
     Draft,
-    Known,
+    SourceFacts,
     card_fits,
     catalog_name,
     draft,
@@ -63,12 +63,12 @@ def run(options: OnboardOptions) -> int:
     return ExitCode.FINDING if drafted.problems or nowhere else ExitCode.GOOD
 
 
-def _read(options: OnboardOptions) -> tuple[Known, dict[str, JsonValue] | None]:
+def _read(options: OnboardOptions) -> tuple[SourceFacts, dict[str, JsonValue] | None]:
     """Return what is known of the model, and its configuration where there is a source of it."""
     if options.source is None:
         if options.name is None:
             raise InputError("say which model: a hub id or a directory (or --name for a frame)")
-        return Known(source="its name alone"), None
+        return SourceFacts(source="its name alone"), None
     path = Path(options.source).expanduser()
     if path.exists():
         found = from_path(path)
@@ -80,7 +80,7 @@ def _read(options: OnboardOptions) -> tuple[Known, dict[str, JsonValue] | None]:
     return from_hub(options.source, options.hub_url or DEFAULT_HUB, options.revision)
 
 
-def _name(options: OnboardOptions, known: Known) -> str:
+def _name(options: OnboardOptions, known: SourceFacts) -> str:
     source = options.source if known.repository == "unresolved" else known.repository
     resolved = Path(source).expanduser().resolve().name if source in (".", "..") else source
     name = options.name or catalog_name(resolved or "model")

@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from models.cases.asking import Asked, Sources, ask
+from models.cases.asking import CaseRequest, Sources, ask
 from models.cases.calibration import budget_with
 from models.cases.cases import Case
 from models.cases.profiles import MemoryProfile, fitting
@@ -79,7 +79,9 @@ def answer(
     return Answer(id=name, budget=found, request=question.request, notes=question.notes)
 
 
-def _budget(question: Asked, request: BudgetRequest, profiles: Sequence[MemoryProfile]) -> Budget:
+def _budget(
+    question: CaseRequest, request: BudgetRequest, profiles: Sequence[MemoryProfile]
+) -> Budget:
     profile = fitting(profiles, question)
     return budget(request) if profile is None else budget_with(request, profile)
 

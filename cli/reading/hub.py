@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from cli.errors import InputError
 from models.core.base import UNRESOLVED
 from models.serving.formats import SIDE_FILES, merged_config
-from models.serving.onboarding import Known, license_of
+from models.serving.onboarding import SourceFacts, license_of
 
 DEFAULT_HUB: Final = "https://huggingface.co"
 _CONNECT_SEC: Final = 5
@@ -30,7 +30,7 @@ class HubUnreachableError(InputError):
     """No answer came from the hub; the message says what can be done without it."""
 
 
-def from_hub(repository: str, hub: str, revision: str) -> tuple[Known, Json]:
+def from_hub(repository: str, hub: str, revision: str) -> tuple[SourceFacts, Json]:
     """Return what the hub tells of a model, and its configuration at the resolved commit."""
     base = hub.rstrip("/")
     path = f"{quote(repository)}/revision/{quote(revision, safe='')}"
@@ -47,7 +47,7 @@ def from_hub(repository: str, hub: str, revision: str) -> tuple[Known, Json]:
     side = {name: read(name) for name in SIDE_FILES if name in files}
     card = facts.get("cardData")
     tags = facts.get("tags")
-    known = Known(
+    known = SourceFacts(
         repository=repository,
         revision=commit,
         license=license_of(

@@ -16,7 +16,7 @@ from models.core.problems import ProblemsError
 from models.facts.catalog import Catalog, CatalogModel, ModelEntry
 from models.serving.formats import SIDE_FILES, find_format, merged_config, under_format
 from models.serving.onboarding import (
-    Known,
+    SourceFacts,
     catalog_name,
     draft,
     license_of,
@@ -29,7 +29,7 @@ _FILES_AT_MOST: Final = 2000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FoundModel:
+class NamedModel:
     """A model's configuration with what its source tells; `entry` is the catalog's own.
 
     `weights` is the directory of the weights where one was given.
@@ -37,20 +37,20 @@ class FoundModel:
 
     name: str
     config: Json
-    known: Known
+    known: SourceFacts
     entry: ModelEntry | None = None
     weights: str | None = None
 
 
-def find_model(text: str, catalog: Catalog) -> FoundModel:
+def find_model(text: str, catalog: Catalog) -> NamedModel:
     """Return the model that a path or a name means. Raises `InputError`."""
     path = Path(text).expanduser()
     if path.exists():
         return from_path(path)
     for model in catalog.models.values():
         if text in (model.entry.name, model.entry.repository):
-            known = Known(source="the catalog")
-            return FoundModel(
+            known = SourceFacts(source="the catalog")
+            return NamedModel(
                 name=model.entry.name, config=dict(model.config), known=known, entry=model.entry
             )
     if text.startswith(("/", "./", "../", "~")):
@@ -65,11 +65,11 @@ def find_model(text: str, catalog: Catalog) -> FoundModel:
             "give the directory with its config.json"
         )
     read_as = "" if reading.note is None else f": {reading.note}"
-    known = Known(repository=text, source=f"catalog/model_aliases.yaml{read_as}")
-    return FoundModel(name=catalog_name(text), config=dict(reading.config), known=known)
+    known = SourceFacts(repository=text, source=f"catalog/model_aliases.yaml{read_as}")
+    return NamedModel(name=catalog_name(text), config=dict(reading.config), known=known)
 
 
-def from_path(path: Path) -> FoundModel:
+def from_path(path: Path) -> NamedModel:
     """Return the model of a directory, or of its `config.json`."""
     folder = path if path.is_dir() else path.parent
     files = _files(folder) if path.is_dir() else {}
@@ -88,7 +88,7 @@ def from_path(path: Path) -> FoundModel:
     }
     config = merged_config(read_config(config_file), side if path.is_dir() else {})
     repository, revision = snapshot_of(folder.resolve().parts)
-    known = Known(
+    known = SourceFacts(
         repository=repository,
         revision=revision,
         license=license_of(_card(folder)),
@@ -96,7 +96,7 @@ def from_path(path: Path) -> FoundModel:
         source=f"the directory {folder.resolve().name}",
     )
     name = repository if repository != "unresolved" else folder.resolve().name
-    return FoundModel(
+    return NamedModel(
         name=catalog_name(name),
         config=config,
         known=known,
@@ -134,7 +134,7 @@ def _card(folder: Path) -> Mapping[str, JsonValue]:
     return cast("Mapping[str, JsonValue]", head) if isinstance(head, dict) else {}
 
 
-def subject_of(found: FoundModel, catalog: Catalog, asked_format: str | None) -> Candidate:
+def subject_of(found: NamedModel, catalog: Catalog, asked_format: str | None) -> Candidate:
     """Return what arguments are wanted for. Raises `InputError` where it is not understood."""
     engine = newest_engine(catalog.engines) if found.entry is None else found.entry.engine
     drafted = draft(found.name, found.config, found.known, engine=engine)

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from models.architecture import Architecture, architecture
 from models.architecture.config.names import ModelNames, model_key
-from models.cases.cards import CardNames, FoundCard
+from models.cases.cards import CardNames, NamedCard
 from models.cases.cases import Case, arguments_of_case
 from models.cases.quantization import stored_as_named
 from models.core.problems import ProblemsError, shown
@@ -51,7 +51,7 @@ class Sources:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class CaseRequest:
     """A case with its request, or with what is `missing`.
 
     `model_names` are the names that the model goes by, `gpu` the catalog's name of the card
@@ -77,7 +77,7 @@ class _Model:
     note: str | None = None
 
 
-def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = None) -> Asked:
+def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = None) -> CaseRequest:
     """Return the request of a case; `config` is the model's configuration where it is given."""
     model = _Model(config=config) if config is not None else _model(case.model, sources)
     found = sources.cards.find(case.gpu, case.gpu_mem_gib)
@@ -95,7 +95,7 @@ def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = N
     notes = [*found.notes, *([model.note] if model.note else [])]
     if arguments.num_speculative_tokens:
         notes.append("speculative decoding: the draft's weights and cache are not counted")
-    asked = Asked(
+    asked = CaseRequest(
         case=case,
         missing=tuple(missing),
         model_names=_names(case, model.entry),
@@ -133,7 +133,7 @@ def _goldens(
     return sources.catalog.goldens_of(entry, contract.version)
 
 
-def _minimum(contract: EngineContract | None, card: FoundCard) -> MinimumCapability | None:
+def _minimum(contract: EngineContract | None, card: NamedCard) -> MinimumCapability | None:
     """Return the release's table of CUDA capabilities, for cards that have one."""
     cuda = card.card is not None and not card.card.rocm and not card.other_make
     return contract.minimum_capability if contract is not None and cuda else None

@@ -32,7 +32,7 @@ class OtherGpu:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FoundCard:
+class NamedCard:
     """A card with the catalog's name for it, or what is missing; `notes` say what was assumed.
 
     `other_make` marks a device that is neither CUDA nor ROCm.
@@ -79,18 +79,18 @@ class CardNames:
         """The catalog's names."""
         return tuple(name for name, _ in self._cards)
 
-    def find(self, text: str | None, memory_gib: float | None) -> FoundCard:
+    def find(self, text: str | None, memory_gib: float | None) -> NamedCard:
         """Return the card that a text and a stated memory (GiB) mean."""
         if not text and memory_gib is None:
-            return FoundCard(card=None, missing="gpu: not given, and gpu_mem_gib is not given")
+            return NamedCard(card=None, missing="gpu: not given, and gpu_mem_gib is not given")
         named = self._named(text) if text else None
         if named is not None:
             name, card = named
             changed = card if memory_gib is None else _resized(card, memory_gib)
-            return FoundCard(card=changed, name=name)
+            return NamedCard(card=changed, name=name)
         if text and _OTHER_MAKES.search(text) and memory_gib is None:
             missing = f"gpu: {text!r} is not a CUDA or ROCm card and gpu_mem_gib is not given"
-            return FoundCard(card=None, missing=missing)
+            return NamedCard(card=None, missing=missing)
         return self._by_memory(text or "", memory_gib)
 
     def _named(self, text: str) -> tuple[str, Card] | None:
@@ -118,7 +118,7 @@ class CardNames:
         _, name, card = max(found, key=lambda each: each[0])
         return name, card
 
-    def _by_memory(self, text: str, memory_gib: float | None) -> FoundCard:
+    def _by_memory(self, text: str, memory_gib: float | None) -> NamedCard:
         notes: list[str] = []
         if memory_gib is None:
             exact = re.search(r"([\d.]+)\s*GiB", text)
@@ -130,24 +130,24 @@ class CardNames:
                 notes.append(f"gpu: {text!r} is taken as a card of {size:g} x 10^9 bytes")
         if memory_gib is None:
             missing = f"gpu: {text!r} is not a known card and gpu_mem_gib is not given"
-            return FoundCard(card=None, missing=missing)
+            return NamedCard(card=None, missing=missing)
         if _OTHER_MAKES.search(text):
             card = Card(memory_gib=memory_gib, capability=_UNKNOWN_CAPABILITY, product=text)
             note = f"gpu: {text!r} is not CUDA: its overheads are not known, the bound is wider"
-            return FoundCard(card=card, other_make=True, notes=(*notes, note))
+            return NamedCard(card=card, other_make=True, notes=(*notes, note))
         have = capability_of_name(text, self._families)
         if have is not None:
             major, minor = have
             notes.append(f"gpu: the compute capability {major}.{minor} is that of its family")
             card = Card(memory_gib=memory_gib, capability=have, product=text)
-            return FoundCard(card=card, notes=tuple(notes))
+            return NamedCard(card=card, notes=tuple(notes))
         name, nearest = min(self._cards, key=lambda each: abs(each[1].memory_gib - memory_gib))
         if abs(nearest.memory_gib - memory_gib) <= _NEAR_GIB:
             notes.append(f"gpu: taken for a card like {name} by its memory")
-            return FoundCard(card=_resized(nearest, memory_gib), name=name, notes=tuple(notes))
+            return NamedCard(card=_resized(nearest, memory_gib), name=name, notes=tuple(notes))
         notes.append("gpu: the compute capability is not known, 9.0 is assumed")
         card = Card(memory_gib=memory_gib, capability=_UNKNOWN_CAPABILITY, product=text)
-        return FoundCard(card=card, notes=tuple(notes))
+        return NamedCard(card=card, notes=tuple(notes))
 
 
 def _resized(card: Card, memory_gib: float) -> Card:

@@ -10,7 +10,7 @@ from typing import Final
 from pydantic import SerializerFunctionWrapHandler, field_serializer, field_validator
 
 from models.architecture.config.fields import is_mapping
-from models.cases.asking import Asked
+from models.cases.asking import CaseRequest
 from models.core.base import Model
 from models.engine.arguments import ARGUMENTS, EngineArguments
 from models.engine.startup_log import Measured
@@ -52,7 +52,7 @@ _LOADS: Final = tuple(row.name for row in ARGUMENTS.values() if row.loads)
 """Arguments that a profile must share with a run."""
 
 
-def fitting(profiles: Iterable[MemoryProfile], question: Asked) -> MemoryProfile | None:
+def fitting(profiles: Iterable[MemoryProfile], question: CaseRequest) -> MemoryProfile | None:
     """Return the profile of the run most like the one that is asked for, or None."""
     request = question.request
     if request is None or question.version is None:
@@ -61,7 +61,7 @@ def fitting(profiles: Iterable[MemoryProfile], question: Asked) -> MemoryProfile
     return min(found, key=lambda each: _distance(each, request), default=None)
 
 
-def _fits(profile: MemoryProfile, question: Asked, request: BudgetRequest) -> bool:
+def _fits(profile: MemoryProfile, question: CaseRequest, request: BudgetRequest) -> bool:
     names = {plain_name(name) for name in question.model_names}
     cards = {plain_name(name) for name in (question.gpu, question.case.gpu or "") if name}
     mine, theirs = profile.arguments, request.arguments

@@ -13,7 +13,7 @@ from models.facts.contract import EngineContract
 from models.facts.golden import ModelGoldens
 from models.memory import BudgetRequest, budget
 from models.serving.chosen_arguments import choose
-from models.serving.reasons import Wanted
+from models.serving.reasons import ArgumentInputs
 from models.serving.splits import legal_tensor_parallel
 
 _OF_BYTES = BYTE_RULES | {MemoryRule.UTILIZATION}
@@ -38,7 +38,7 @@ def need_gib(
     if tensor not in legal:
         sizes = ", ".join(map(str, legal))
         return f"cannot be split over {tensor} GPUs of a node (possible: {sizes})"
-    wanted = Wanted(
+    wanted = ArgumentInputs(
         environment=Environment.DEV,
         entry=entry,
         architecture=architecture,

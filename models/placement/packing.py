@@ -15,7 +15,7 @@ Rule = Literal["first", "tight", "loose"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Board:
+class PackingSpace:
     """GPUs by number: `caps` are their MiB, `groups` which of them one item may span.
 
     `classes` says which groups are alike: what may go onto one may go onto the other.
@@ -52,9 +52,9 @@ class Packed:
         return sum(spot is not None for spot in self.spots)
 
 
-def need_at(board: Board, item: Item, spot: Spot) -> int:
+def need_at(space: PackingSpace, item: Item, spot: Spot) -> int:
     """Return the MiB that an item takes on each GPU of a spot."""
-    for group, need in zip(board.groups, item.needs, strict=True):
+    for group, need in zip(space.groups, item.needs, strict=True):
         if need is not None and spot[0] in group:
             return need
     message = "the item may not go onto that GPU"
@@ -62,44 +62,46 @@ def need_at(board: Board, item: Item, spot: Spot) -> int:
 
 
 def free_after(
-    board: Board, items: Sequence[Item], spots: Assignment, free: Sequence[int] | None = None
+    space: PackingSpace, items: Sequence[Item], spots: Assignment, free: Sequence[int] | None = None
 ) -> list[int]:
     """Return the free MiB of every GPU under an assignment, from `free` (or empty GPUs)."""
-    left = list(board.caps if free is None else free)
+    left = list(space.caps if free is None else free)
     for item, spot in zip(items, spots, strict=True):
         for gpu in spot or ():
-            left[gpu] -= need_at(board, item, spot or ())
+            left[gpu] -= need_at(space, item, spot or ())
     return left
 
 
-def peak(board: Board, free: Sequence[int]) -> float:
+def peak(space: PackingSpace, free: Sequence[int]) -> float:
     """Return the largest share of a GPU in use."""
-    shares = (1 - left / cap for left, cap in zip(free, board.caps, strict=True) if cap)
+    shares = (1 - left / cap for left, cap in zip(free, space.caps, strict=True) if cap)
     return max(shares, default=0.0)
 
 
-def spots_of(board: Board, item: Item, free: Sequence[int]) -> Iterator[tuple[Spot, int]]:
+def spots_of(space: PackingSpace, item: Item, free: Sequence[int]) -> Iterator[tuple[Spot, int]]:
     """Yield the spots with room, with the MiB taken; of spots that are alike only the first."""
     seen: set[tuple[object, ...]] = set()
-    for group, kind, need in zip(board.groups, board.classes, item.needs, strict=True):
+    for group, kind, need in zip(space.groups, space.classes, item.needs, strict=True):
         if need is None:
             continue
         room = [gpu for gpu in group if free[gpu] >= need]
         if len(room) < item.tensor:
             continue
-        state = tuple(sorted((free[gpu], board.caps[gpu]) for gpu in group))
-        room.sort(key=lambda gpu: (free[gpu], board.caps[gpu]))
+        state = tuple(sorted((free[gpu], space.caps[gpu]) for gpu in group))
+        room.sort(key=lambda gpu: (free[gpu], space.caps[gpu]))
         for spot in combinations(room, item.tensor):
-            key = (kind, state, tuple((free[gpu], board.caps[gpu]) for gpu in spot))
+            key = (kind, state, tuple((free[gpu], space.caps[gpu]) for gpu in spot))
             if key not in seen:
                 seen.add(key)
                 yield tuple(sorted(spot)), need
 
 
-def pick(board: Board, item: Item, free: Sequence[int], rule: Rule) -> tuple[Spot, int] | None:
+def pick(
+    space: PackingSpace, item: Item, free: Sequence[int], rule: Rule
+) -> tuple[Spot, int] | None:
     """Return one spot with room: the first, the one left tightest, or the one left loosest."""
     best: tuple[float, Spot, int] | None = None
-    for group, need in zip(board.groups, item.needs, strict=True):
+    for group, need in zip(space.groups, item.needs, strict=True):
         if need is None:
             continue
         room = [gpu for gpu in group if free[gpu] >= need]
@@ -112,20 +114,24 @@ def pick(board: Board, item: Item, free: Sequence[int], rule: Rule) -> tuple[Spo
         left = [free[gpu] - need for gpu in spot]
         cost = float(sum(left))
         if rule == "loose":
-            cost = max(1 - rest / board.caps[gpu] for rest, gpu in zip(left, spot, strict=True))
+            cost = max(1 - rest / space.caps[gpu] for rest, gpu in zip(left, spot, strict=True))
         if best is None or cost < best[0]:
             best = (cost, spot, need)
     return None if best is None else best[1:]
 
 
 def greedy(
-    board: Board, items: Sequence[Item], order: Sequence[int], free: Sequence[int], rule: Rule
+    space: PackingSpace,
+    items: Sequence[Item],
+    order: Sequence[int],
+    free: Sequence[int],
+    rule: Rule,
 ) -> Assignment:
     """Place items one by one in `order`."""
     left = list(free)
     spots: Assignment = [None] * len(items)
     for index in order:
-        found = pick(board, items[index], left, rule)
+        found = pick(space, items[index], left, rule)
         if found is None:
             continue
         spots[index] = found[0]
@@ -149,7 +155,7 @@ def orders(items: Sequence[Item]) -> Iterator[list[int]]:
 
 
 def repair(
-    board: Board, items: Sequence[Item], spots: Assignment, free: Sequence[int]
+    space: PackingSpace, items: Sequence[Item], spots: Assignment, free: Sequence[int]
 ) -> Assignment:
     """Place what is left over by moving one placed item out of the way."""
     spots = list(spots)
@@ -157,7 +163,7 @@ def repair(
     for index in sorted(_left_over(spots), key=lambda each: items[each].least):
         if items[index] in hopeless:
             continue
-        changed = _make_room(board, items, spots, index, free)
+        changed = _make_room(space, items, spots, index, free)
         if changed is None:
             hopeless.add(items[index])
         else:
@@ -170,21 +176,21 @@ def _left_over(spots: Assignment) -> list[int]:
 
 
 def _make_room(
-    board: Board, items: Sequence[Item], spots: Assignment, index: int, free: Sequence[int]
+    space: PackingSpace, items: Sequence[Item], spots: Assignment, index: int, free: Sequence[int]
 ) -> Assignment | None:
-    left = free_after(board, items, spots, free)
+    left = free_after(space, items, spots, free)
     for other, spot in enumerate(spots):
         if spot is None:
             continue
         trial = list(left)
         for gpu in spot:
-            trial[gpu] += need_at(board, items[other], spot)
-        ours = pick(board, items[index], trial, "tight")
+            trial[gpu] += need_at(space, items[other], spot)
+        ours = pick(space, items[index], trial, "tight")
         if ours is None:
             continue
         for gpu in ours[0]:
             trial[gpu] -= ours[1]
-        theirs = pick(board, items[other], trial, "tight")
+        theirs = pick(space, items[other], trial, "tight")
         if theirs is not None:
             changed = list(spots)
             changed[index], changed[other] = ours[0], theirs[0]

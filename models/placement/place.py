@@ -13,7 +13,7 @@ from typing import Annotated, Final
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from models.core.base import Model
-from models.placement.packing import Assignment, Board, Item, free_after, need_at, peak
+from models.placement.packing import Assignment, Item, PackingSpace, free_after, need_at, peak
 from models.placement.search import pack
 
 _MIB_PER_GIB: Final = 1024
@@ -89,16 +89,16 @@ class Placement(Model):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Floor:
+class GpuInventory:
     """GPUs as the packing sees them, with what each group (a node's GPUs of one kind) is."""
 
     gpus: tuple[Gpu, ...]
-    board: Board
+    space: PackingSpace
     groups: tuple[Gpu, ...]
     """One GPU of each group, for its kind and memory."""
 
     def item(self, demand: PlacementDemand) -> Item:
-        """Return a demand as an item of this floor."""
+        """Return a demand as an item of this inventory."""
         needs = tuple(self._need(demand, gpu) for gpu in self.groups)
         return Item(tensor=demand.tensor, needs=needs)
 
@@ -109,8 +109,8 @@ class Floor:
         return math.ceil(demand.gib[gpu.kind] * _MIB_PER_GIB)
 
 
-def floor_of(gpus: Sequence[Gpu], reserve_gib: float) -> Floor:
-    """Return the floor of the GPUs, `reserve_gib` of each kept free."""
+def inventory_of(gpus: Sequence[Gpu], reserve_gib: float) -> GpuInventory:
+    """Return the inventory of the GPUs, `reserve_gib` of each kept free."""
     keys = list(dict.fromkeys((gpu.node, gpu.kind, gpu.memory_gib) for gpu in gpus))
     members = [
         tuple(i for i, gpu in enumerate(gpus) if (gpu.node, gpu.kind, gpu.memory_gib) == key)
@@ -118,12 +118,14 @@ def floor_of(gpus: Sequence[Gpu], reserve_gib: float) -> Floor:
     ]
     kinds = list(dict.fromkeys(key[1:] for key in keys))
     caps = [max(0, math.floor((gpu.memory_gib - reserve_gib) * _MIB_PER_GIB)) for gpu in gpus]
-    board = Board(
+    space = PackingSpace(
         caps=tuple(caps),
         groups=tuple(members),
         classes=tuple(kinds.index(key[1:]) for key in keys),
     )
-    return Floor(gpus=tuple(gpus), board=board, groups=tuple(gpus[each[0]] for each in members))
+    return GpuInventory(
+        gpus=tuple(gpus), space=space, groups=tuple(gpus[each[0]] for each in members)
+    )
 
 
 def _bar(demand: PlacementDemand, gpu: Gpu) -> str | None:
@@ -146,14 +148,14 @@ def place(
     reserve_gib: float = 0.5,
 ) -> Placement:
     """Return the placement of all demands on empty GPUs."""
-    floor = floor_of(gpus, reserve_gib)
-    items = [floor.item(demand) for demand in demands]
-    packed = pack(floor.board, items, balanced=strategy is Strategy.BALANCED)
-    return described(floor, demands, packed.spots, strategy, proven=packed.proven)
+    inventory = inventory_of(gpus, reserve_gib)
+    items = [inventory.item(demand) for demand in demands]
+    packed = pack(inventory.space, items, balanced=strategy is Strategy.BALANCED)
+    return described(inventory, demands, packed.spots, strategy, proven=packed.proven)
 
 
 def described(
-    floor: Floor,
+    inventory: GpuInventory,
     demands: Sequence[PlacementDemand],
     spots: Assignment,
     strategy: Strategy,
@@ -161,17 +163,17 @@ def described(
     proven: bool,
 ) -> Placement:
     """Return an assignment in words and GiB."""
-    items = [floor.item(demand) for demand in demands]
-    free = free_after(floor.board, items, spots)
+    items = [inventory.item(demand) for demand in demands]
+    free = free_after(inventory.space, items, spots)
     placed: list[PlacedInstance] = []
     unplaced: list[Unplaced] = []
     on: dict[int, list[str]] = {}
     for demand, item, spot in zip(demands, items, spots, strict=True):
         if spot is None:
-            unplaced.append(Unplaced(model=demand.name, reason=why_not(floor, demand, free)))
+            unplaced.append(Unplaced(model=demand.name, reason=why_not(inventory, demand, free)))
             continue
-        names = tuple(floor.gpus[gpu].name for gpu in spot)
-        gib = need_at(floor.board, item, spot) / _MIB_PER_GIB
+        names = tuple(inventory.gpus[gpu].name for gpu in spot)
+        gib = need_at(inventory.space, item, spot) / _MIB_PER_GIB
         placed.append(PlacedInstance(model=demand.name, gpus=names, gib=gib))
         for gpu in spot:
             on.setdefault(gpu, []).append(demand.name)
@@ -179,38 +181,40 @@ def described(
         strategy=strategy,
         placed=tuple(placed),
         unplaced=tuple(unplaced),
-        gpus=tuple(_use(floor, index, free[index], on) for index in range(len(floor.gpus))),
-        peak_share=peak(floor.board, free),
+        gpus=tuple(_use(inventory, index, free[index], on) for index in range(len(inventory.gpus))),
+        peak_share=peak(inventory.space, free),
         proven=proven,
     )
 
 
-def _use(floor: Floor, index: int, free: int, on: dict[int, list[str]]) -> GpuUse:
-    gpu = floor.gpus[index]
+def _use(inventory: GpuInventory, index: int, free: int, on: dict[int, list[str]]) -> GpuUse:
+    gpu = inventory.gpus[index]
     return GpuUse(
         gpu=gpu.name,
         node=gpu.node,
         kind=gpu.kind,
         memory_gib=gpu.memory_gib,
-        used_gib=(floor.board.caps[index] - free) / _MIB_PER_GIB,
+        used_gib=(inventory.space.caps[index] - free) / _MIB_PER_GIB,
         free_gib=free / _MIB_PER_GIB,
         models=tuple(on.get(index, ())),
     )
 
 
-def why_not(floor: Floor, demand: PlacementDemand, free: Sequence[int]) -> str:
+def why_not(inventory: GpuInventory, demand: PlacementDemand, free: Sequence[int]) -> str:
     """Return why a demand has no place: barred, too wide, too large, or no room left."""
-    item = floor.item(demand)
+    item = inventory.item(demand)
     open_groups = [i for i, need in enumerate(item.needs) if need is not None]
     if not open_groups:
-        bars = dict.fromkeys(_bar(demand, gpu) or "" for gpu in floor.groups)
+        bars = dict.fromkeys(_bar(demand, gpu) or "" for gpu in inventory.groups)
         return "; ".join(bars) or "there are no GPUs"
-    wide = [i for i in open_groups if len(floor.board.groups[i]) >= demand.tensor]
+    wide = [i for i in open_groups if len(inventory.space.groups[i]) >= demand.tensor]
     if not wide:
-        most = max(len(floor.board.groups[i]) for i in open_groups)
+        most = max(len(inventory.space.groups[i]) for i in open_groups)
         return f"it spans {demand.tensor} GPUs of one node and kind, and no node has over {most}"
     fitting = [
-        i for i in wide if (item.needs[i] or 0) <= floor.board.caps[floor.board.groups[i][0]]
+        i
+        for i in wide
+        if (item.needs[i] or 0) <= inventory.space.caps[inventory.space.groups[i][0]]
     ]
     best = min(fitting or wide, key=lambda i: item.needs[i] or 0)
     need = (item.needs[best] or 0) / _MIB_PER_GIB
@@ -220,10 +224,10 @@ def why_not(floor: Floor, demand: PlacementDemand, free: Sequence[int]) -> str:
         else f"{need:.2f} GiB"
     )
     if not fitting:
-        most = max(floor.board.caps[floor.board.groups[i][0]] for i in wide) / _MIB_PER_GIB
+        most = max(inventory.space.caps[inventory.space.groups[i][0]] for i in wide) / _MIB_PER_GIB
         return f"it needs {each}, and no GPU open to it has over {most:.2f} GiB beside the reserve"
     left = max(
-        sorted((free[gpu] for gpu in floor.board.groups[i]), reverse=True)[demand.tensor - 1]
+        sorted((free[gpu] for gpu in inventory.space.groups[i]), reverse=True)[demand.tensor - 1]
         for i in fitting
     )
     return f"it needs {each}; {left / _MIB_PER_GIB:.2f} GiB are left after the others"

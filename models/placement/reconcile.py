@@ -13,14 +13,14 @@ from typing import Final, Literal
 from models.core.base import Model
 from models.placement.packing import Item, Packed, Spot, free_after, need_at
 from models.placement.place import (
-    Floor,
     Gpu,
+    GpuInventory,
     PlacedInstance,
     Placement,
     PlacementDemand,
     Strategy,
     described,
-    floor_of,
+    inventory_of,
 )
 from models.placement.search import pack
 
@@ -56,7 +56,7 @@ class Reconciliation(Model):
 class _Work:
     """Demands with where they are now; `stays` may remain there."""
 
-    floor: Floor
+    inventory: GpuInventory
     demands: Sequence[PlacementDemand]
     items: list[Item]
     stays: dict[int, Spot] = field(default_factory=dict[int, Spot])
@@ -72,7 +72,7 @@ def reconcile(
     reserve_gib: float = 0.5,
 ) -> Reconciliation:
     """Return the way from `live` to all of `demands`; what runs and is wanted is never dropped."""
-    work = _sorted_out(floor_of(gpus, reserve_gib), demands, live)
+    work = _sorted_out(inventory_of(gpus, reserve_gib), demands, live)
     spots, proven = _fewest_moves(work, balanced=strategy is Strategy.BALANCED)
     actions = [Action(action="unload", model=each.model, from_gpus=each.gpus) for each in work.gone]
     actions += _ordered(work, spots)
@@ -80,25 +80,25 @@ def reconcile(
     return Reconciliation(
         actions=tuple(actions),
         kept=tuple(kept),
-        placement=described(work.floor, demands, spots, strategy, proven=proven),
+        placement=described(work.inventory, demands, spots, strategy, proven=proven),
         notes=tuple(work.notes),
     )
 
 
 def _sorted_out(
-    floor: Floor, demands: Sequence[PlacementDemand], live: Sequence[PlacedInstance]
+    inventory: GpuInventory, demands: Sequence[PlacementDemand], live: Sequence[PlacedInstance]
 ) -> _Work:
     """Split what runs into what may stay and what must go (unwanted, or placed impossibly)."""
-    items = [floor.item(demand) for demand in demands]
-    work = _Work(floor=floor, demands=demands, items=items)
-    numbers = {gpu.name: index for index, gpu in enumerate(floor.gpus)}
+    items = [inventory.item(demand) for demand in demands]
+    work = _Work(inventory=inventory, demands=demands, items=items)
+    numbers = {gpu.name: index for index, gpu in enumerate(inventory.gpus)}
     wanted = {demand.name: index for index, demand in enumerate(demands)}
     for each in live:
         index = wanted.get(each.model)
         spot = tuple(sorted(numbers[gpu] for gpu in each.gpus if gpu in numbers))
         if index is None or index in work.stays:
             work.gone.append(each)
-        elif len(spot) != len(each.gpus) or not _possible(floor, items[index], spot):
+        elif len(spot) != len(each.gpus) or not _possible(inventory, items[index], spot):
             work.gone.append(each)
             work.notes.append(f"{each.model} does not run as the preset wants it: it is reloaded")
         else:
@@ -106,8 +106,8 @@ def _sorted_out(
     return work
 
 
-def _possible(floor: Floor, item: Item, spot: Spot) -> bool:
-    groups = zip(floor.board.groups, item.needs, strict=True)
+def _possible(inventory: GpuInventory, item: Item, spot: Spot) -> bool:
+    groups = zip(inventory.space.groups, item.needs, strict=True)
     return len(spot) == item.tensor and any(
         need is not None and set(spot) <= set(group) for group, need in groups
     )
@@ -122,7 +122,7 @@ def _subsets(work: _Work) -> Iterator[tuple[int, ...]]:
 
 def _fewest_moves(work: _Work, *, balanced: bool) -> tuple[list[Spot | None], bool]:
     """Return where everything goes; of placements with as many models the one of fewest moves."""
-    most = pack(work.floor.board, work.items, nodes=_NODES)
+    most = pack(work.inventory.space, work.items, nodes=_NODES)
     best: Packed | None = None
     for moved in islice(_subsets(work), _SUBSETS):
         found = _with_moves(work, moved, balanced=balanced)
@@ -142,12 +142,12 @@ def _with_moves(work: _Work, moved: tuple[int, ...], *, balanced: bool) -> Packe
         spot if (spot := work.stays.get(i)) is not None and i not in moved else None
         for i in range(len(work.items))
     ]
-    free = free_after(work.floor.board, work.items, spots)
+    free = free_after(work.inventory.space, work.items, spots)
     if min(free, default=0) < 0:
         return None
     loose = [i for i, spot in enumerate(spots) if spot is None]
     items = [work.items[i] for i in loose]
-    packed = pack(work.floor.board, items, balanced=balanced, free=free, nodes=_NODES)
+    packed = pack(work.inventory.space, items, balanced=balanced, free=free, nodes=_NODES)
     for i, spot in zip(loose, packed.spots, strict=True):
         spots[i] = spot
     if any(spots[i] is None for i in moved):
@@ -164,7 +164,7 @@ def _ordered(work: _Work, spots: Sequence[Spot | None]) -> list[Action]:
     actions: list[Action] = []
     while pending:
         held = [now.get(i) for i in range(len(work.items))]
-        free = free_after(work.floor.board, work.items, held)
+        free = free_after(work.inventory.space, work.items, held)
         ready = next((i for i in pending if _has_room(work, i, spots[i], free)), None)
         if ready is None:
             cut = next(i for i in pending if i in now and i not in stopped)
@@ -180,14 +180,14 @@ def _ordered(work: _Work, spots: Sequence[Spot | None]) -> list[Action]:
 
 def _has_room(work: _Work, index: int, spot: Spot | None, free: Sequence[int]) -> bool:
     target = spot or ()
-    need = need_at(work.floor.board, work.items[index], target)
+    need = need_at(work.inventory.space, work.items[index], target)
     return all(free[gpu] >= need for gpu in target)
 
 
 def _action(
     work: _Work, index: int, source: Spot | None, target: Spot | None, *, interrupted: bool
 ) -> Action:
-    gpus = work.floor.gpus
+    gpus = work.inventory.gpus
     kind: Literal["unload", "move", "load"] = "move"
     if source is None or target is None:
         kind = "load" if source is None else "unload"

@@ -11,9 +11,9 @@ from typing import Final
 
 from models.placement.packing import (
     Assignment,
-    Board,
     Item,
     Packed,
+    PackingSpace,
     Rule,
     Spot,
     free_after,
@@ -39,7 +39,7 @@ Score = tuple[int, float]
 
 
 def pack(
-    board: Board,
+    space: PackingSpace,
     items: Sequence[Item],
     *,
     balanced: bool = False,
@@ -47,25 +47,25 @@ def pack(
     nodes: int = SEARCH_NODES,
 ) -> Packed:
     """Place as many items as possible; `balanced` then lowers the peak share of a GPU in use."""
-    room = list(board.caps if free is None else free)
+    room = list(space.caps if free is None else free)
 
     def score(spots: Assignment) -> Score:
         placed = sum(spot is not None for spot in spots)
-        return placed, -peak(board, free_after(board, items, spots, room)) if balanced else 0.0
+        return placed, -peak(space, free_after(space, items, spots, room)) if balanced else 0.0
 
     rules: tuple[Rule, ...] = ("first", "tight", "loose")
-    starts = [greedy(board, items, order, room, rule) for order in orders(items) for rule in rules]
+    starts = [greedy(space, items, order, room, rule) for order in orders(items) for rule in rules]
     starts.sort(key=score, reverse=True)
-    best = max((repair(board, items, each, room) for each in starts[:_REPAIRED]), key=score)
-    if balanced and board.caps:
-        best = _level(board, items, best, room, score)
-    search = _Search(board=board, items=items, best=best, score=score(best), balanced=balanced)
+    best = max((repair(space, items, each, room) for each in starts[:_REPAIRED]), key=score)
+    if balanced and space.caps:
+        best = _level(space, items, best, room, score)
+    search = _Search(space=space, items=items, best=best, score=score(best), balanced=balanced)
     search.run(room, nodes)
     return Packed(spots=search.best, proven=search.proven)
 
 
 def _level(
-    board: Board,
+    space: PackingSpace,
     items: Sequence[Item],
     spots: Assignment,
     free: Sequence[int],
@@ -74,16 +74,16 @@ def _level(
     """Move items off the fullest GPU while that lowers the peak."""
     best, value = list(spots), score(spots)
     for _ in range(4 * len(items)):
-        left = free_after(board, items, best, free)
-        fullest = max(range(len(left)), key=lambda gpu: 1 - left[gpu] / max(1, board.caps[gpu]))
+        left = free_after(space, items, best, free)
+        fullest = max(range(len(left)), key=lambda gpu: 1 - left[gpu] / max(1, space.caps[gpu]))
         better = None
         for index, spot in enumerate(best):
             if spot is None or fullest not in spot:
                 continue
             trial = list(left)
             for gpu in spot:
-                trial[gpu] += need_at(board, items[index], spot)
-            found = pick(board, items[index], trial, "loose")
+                trial[gpu] += need_at(space, items[index], spot)
+            found = pick(space, items[index], trial, "loose")
             changed = list(best)
             changed[index] = spot if found is None else found[0]
             if score(changed) > value:
@@ -98,7 +98,7 @@ def _level(
 class _Search:
     """Depth first over items, largest first; a branch that cannot beat the best is cut."""
 
-    board: Board
+    space: PackingSpace
     items: Sequence[Item]
     best: Assignment
     score: Score
@@ -116,7 +116,7 @@ class _Search:
         self._sums = [list(accumulate(sorted(ordered[at:]))) for at in range(len(ordered) + 1)]
         self._left = nodes if len(placeable) <= _SEARCHED else 0
         spots: Assignment = [None] * len(self.items)
-        self._step(0, 0, list(free), spots, peak(self.board, free))
+        self._step(0, 0, list(free), spots, peak(self.space, free))
         self.proven = self._left > 0
 
     def _hopeless(self, at: int, placed: int, free: Sequence[int], fullest: float) -> bool:
@@ -136,7 +136,7 @@ class _Search:
             return
         index = self._order[at]
         item = self.items[index]
-        choices = list(spots_of(self.board, item, free))
+        choices = list(spots_of(self.space, item, free))
         if self.balanced:
             choices.sort(key=lambda choice: self._share(choice, free))
         for spot, need in choices:
@@ -152,4 +152,4 @@ class _Search:
 
     def _share(self, choice: tuple[Spot, int], free: Sequence[int]) -> float:
         spot, need = choice
-        return max(1 - (free[gpu] - need) / self.board.caps[gpu] for gpu in spot)
+        return max(1 - (free[gpu] - need) / self.space.caps[gpu] for gpu in spot)

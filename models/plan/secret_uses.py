@@ -35,7 +35,7 @@ _TLS: Final = "kubernetes.io/tls"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
+class RegionSecrets:
     """What a row is asked for: one region of a stack."""
 
     region: Region
@@ -49,11 +49,11 @@ class _Asked:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Row:
-    needed: Callable[[_Asked], bool]
-    use: Callable[[_Asked], SecretUse]
+    needed: Callable[[RegionSecrets], bool]
+    use: Callable[[RegionSecrets], SecretUse]
 
 
-def _object_store(request: _Asked) -> SecretUse:
+def _object_store(request: RegionSecrets) -> SecretUse:
     """Keys by which seeding Jobs read the object store."""
     return SecretUse(
         name="object-store",
@@ -68,7 +68,7 @@ def _object_store(request: _Asked) -> SecretUse:
     )
 
 
-def _tenant(request: _Asked) -> SecretUse:
+def _tenant(request: RegionSecrets) -> SecretUse:
     """The file that a MinIO tenant reads its root keys from: those of the object store."""
     return SecretUse(
         name="object-store",
@@ -86,7 +86,7 @@ def _tenant(request: _Asked) -> SecretUse:
     )
 
 
-def _gateway_certificate(request: _Asked) -> SecretUse:
+def _gateway_certificate(request: RegionSecrets) -> SecretUse:
     """Certificate chain and key of the gateway's listener."""
     return SecretUse(
         name="gateway-tls",
@@ -99,7 +99,7 @@ def _gateway_certificate(request: _Asked) -> SecretUse:
     )
 
 
-def _clients(request: _Asked) -> SecretUse:
+def _clients(request: RegionSecrets) -> SecretUse:
     """The gateway's clients and their keys."""
     return SecretUse(
         name=GATEWAY_CLIENTS_SECRET,
@@ -115,7 +115,7 @@ _PROVIDER_KEYS: Final = {"AWSBedrock": "credentials"}
 """What Envoy AI Gateway 1.1 calls the key in a provider's Secret; else apiKey."""
 
 
-def _provider(request: _Asked, provider: FallbackProvider) -> SecretUse:
+def _provider(request: RegionSecrets, provider: FallbackProvider) -> SecretUse:
     """The key by which the gateway asks a provider."""
     key = _PROVIDER_KEYS.get(provider.schema_name, "apiKey")
     return SecretUse(
@@ -128,7 +128,7 @@ def _provider(request: _Asked, provider: FallbackProvider) -> SecretUse:
     )
 
 
-def _authority(request: _Asked) -> SecretUse:
+def _authority(request: RegionSecrets) -> SecretUse:
     """Certificate and key of the private authority, where cert-manager looks for them."""
     return SecretUse(
         name="certificate-authority",
@@ -167,7 +167,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
 
 def secret_uses(region: Region, gateway: Gateway, environment: str) -> tuple[SecretUse, ...]:
     """Return the Secrets that the region takes from its source, whatever the source is."""
-    asked = _Asked(region=region, gateway=gateway, environment=environment)
+    asked = RegionSecrets(region=region, gateway=gateway, environment=environment)
     rows = [row.use(asked) for row in _ROWS if row.needed(asked)]
     return (*rows, *(_provider(asked, each) for each in region.fallback_providers))
 

@@ -12,7 +12,7 @@ from models.core.names import weights_path
 from models.engine.arguments import ServeArguments
 from models.facts.accelerators import capability
 from models.serving.family_arguments import attention_backend, paging
-from models.serving.reasons import POSITIONAL, Reason, Reasons, Wanted
+from models.serving.reasons import POSITIONAL, ArgumentInputs, Reason, Reasons
 
 
 class Choice(Model):
@@ -23,63 +23,63 @@ class Choice(Model):
     reasons: tuple[Reason, ...] = ()
 
 
-def choose(wanted: Wanted) -> tuple[Choice, list[Finding]]:
+def choose(inputs: ArgumentInputs) -> tuple[Choice, list[Finding]]:
     """Return the arguments of one model on one card, and what stands against them."""
-    log = Reasons(wanted)
-    overrides = wanted.overrides
-    cache_dtype = _kv_cache_dtype(wanted, log)
-    caching, block_size = paging(wanted, cache_dtype, log)
-    given = {**wanted.profile.model_dump(), **overrides.given(), **wanted.parallelism.arguments()}
+    log = Reasons(inputs)
+    overrides = inputs.overrides
+    cache_dtype = _kv_cache_dtype(inputs, log)
+    caching, block_size = paging(inputs, cache_dtype, log)
+    given = {**inputs.profile.model_dump(), **overrides.given(), **inputs.parallelism.arguments()}
     decided = {
-        "max_model_len": _length(wanted, log),
+        "max_model_len": _length(inputs, log),
         "kv_cache_dtype": cache_dtype,
-        "dtype": _dtype(wanted, log),
-        "quantization": wanted.quantization,
+        "dtype": _dtype(inputs, log),
+        "quantization": inputs.quantization,
         "enable_prefix_caching": caching,
         "block_size": block_size,
         "enforce_eager": overrides.enforce_eager or None,
-        "attention_backend": attention_backend(wanted, log),
+        "attention_backend": attention_backend(inputs, log),
     }
     arguments = ServeArguments.model_validate(
         {
             **given,
             **decided,
-            "model_path": weights_path(wanted.entry.name, wanted.entry.revision),
-            "served_model_name": wanted.entry.name,
+            "model_path": weights_path(inputs.entry.name, inputs.entry.revision),
+            "served_model_name": inputs.entry.name,
             "extra_args": overrides.extra_args,
         }
     )
-    _plain_reasons(wanted, log)
+    _plain_reasons(inputs, log)
     choice = Choice(arguments=arguments, notices=tuple(log.notices), reasons=tuple(log.reasons))
     return choice, log.problems
 
 
-def _plain_reasons(wanted: Wanted, log: Reasons) -> None:
+def _plain_reasons(inputs: ArgumentInputs, log: Reasons) -> None:
     """Give the reasons of arguments that no rule decides."""
-    overrides = wanted.overrides
+    overrides = inputs.overrides
     log.because(POSITIONAL, "the directory of the pinned revision on the models' volume")
     log.because("host", "the pod's own address is what its Service reaches")
-    log.because("port", f"the port of the contract of vLLM {wanted.contract.version}")
+    log.because("port", f"the port of the contract of vLLM {inputs.contract.version}")
     log.because("served_model_name", "the id that clients use, and the metrics' label")
     utilization = overrides.gpu_memory_utilization is not None
     what = "the share of the card for weights, activations and KV cache together"
     log.taken("gpu_memory_utilization", asked=utilization, what=what)
     sequences, what = overrides.max_num_seqs is not None, "requests that run at once"
     log.taken("max_num_seqs", asked=sequences, what=what)
-    log.because("tensor_parallel_size", wanted.spread)
-    log.because("pipeline_parallel_size", wanted.spread)
-    log.because("data_parallel_size", wanted.spread)
-    log.because("enable_expert_parallel", wanted.spread)
-    _quantization(wanted, log)
+    log.because("tensor_parallel_size", inputs.spread)
+    log.because("pipeline_parallel_size", inputs.spread)
+    log.because("data_parallel_size", inputs.spread)
+    log.because("enable_expert_parallel", inputs.spread)
+    _quantization(inputs, log)
     given = ("max_num_batched_tokens", "kv_cache_memory_bytes", "enforce_eager")
     for key in given:
         if getattr(overrides, key) is not None:
             log.taken(key, asked=True, what="departs from the engine's default")
 
 
-def _quantization(wanted: Wanted, log: Reasons) -> None:
-    name, found = "quantization", wanted.architecture.quantization
-    if wanted.quantization is not None:
+def _quantization(inputs: ArgumentInputs, log: Reasons) -> None:
+    name, found = "quantization", inputs.architecture.quantization
+    if inputs.quantization is not None:
         what = "config.json does not say how the weights are quantized, so the engine is told"
         log.because(name, what)
     elif found is None:
@@ -88,10 +88,10 @@ def _quantization(wanted: Wanted, log: Reasons) -> None:
         log.leaves_out(name, f"the engine reads the method ({found.method}) from the checkpoint")
 
 
-def _length(wanted: Wanted, log: Reasons) -> int:
-    positions = wanted.architecture.max_positions
-    asked = wanted.overrides.max_model_len
-    length = asked or wanted.profile.max_model_len
+def _length(inputs: ArgumentInputs, log: Reasons) -> int:
+    positions = inputs.architecture.max_positions
+    asked = inputs.overrides.max_model_len
+    length = asked or inputs.profile.max_model_len
     name, what = "max_model_len", "tokens of one request, prompt and answer"
     if positions is None or length <= positions:
         log.taken(name, asked=asked is not None, what=what)
@@ -101,35 +101,35 @@ def _length(wanted: Wanted, log: Reasons) -> int:
         log.departs(name, text)
         return positions
     remedy = f"set max_model_len to {positions} or less"
-    message = f"{wanted.entry.name} has fewer positions than that"
+    message = f"{inputs.entry.name} has fewer positions than that"
     log.because(name, f"the model has {positions} positions")
     log.refuse("max_model_len", message, asked, remedy, allowed=f"at most {positions}")
     return positions
 
 
-def _kv_cache_dtype(wanted: Wanted, log: Reasons) -> str:
-    asked = wanted.overrides.kv_cache_dtype
-    dtype = asked or wanted.profile.kv_cache_dtype
+def _kv_cache_dtype(inputs: ArgumentInputs, log: Reasons) -> str:
+    asked = inputs.overrides.kv_cache_dtype
+    dtype = asked or inputs.profile.kv_cache_dtype
     name = "kv_cache_dtype"
-    if wanted.architecture.family is Family.SSM:
+    if inputs.architecture.family is Family.SSM:
         if asked is not None and asked != "auto":
             log.not_for_family("kv_cache_dtype", asked)
         log.because(name, "the model keeps recurrent states and no KV cache to narrow")
         return "auto"
-    least = wanted.contract.minimum_capability.kv_cache_dtype.get(dtype)
-    if least is None or wanted.accelerator.capability >= capability(least):
-        what = f"{wanted.card} stores it" if dtype != "auto" else "the model's own dtype"
+    least = inputs.contract.minimum_capability.kv_cache_dtype.get(dtype)
+    if least is None or inputs.accelerator.capability >= capability(least):
+        what = f"{inputs.card} stores it" if dtype != "auto" else "the model's own dtype"
         log.taken(name, asked=asked is not None, what=what)
         return dtype
     if asked is None:
         text = (
             f"kv_cache_dtype is the model's own, since {dtype} needs {least} and this is "
-            f"{wanted.card}"
+            f"{inputs.card}"
         )
         log.departs(name, text)
         return "auto"
-    version = wanted.contract.version
-    message = f"vLLM {version} does not run this KV cache dtype on {wanted.card}"
+    version = inputs.contract.version
+    message = f"vLLM {version} does not run this KV cache dtype on {inputs.card}"
     remedy = "leave kv_cache_dtype out, or set it to auto, or move the model to a newer card"
     log.because(name, "asked for, and refused")
     allowed = f"compute capability {least} or newer"
@@ -137,24 +137,24 @@ def _kv_cache_dtype(wanted: Wanted, log: Reasons) -> str:
     return dtype
 
 
-def _dtype(wanted: Wanted, log: Reasons) -> str | None:
-    asked = wanted.overrides.dtype
-    effective = wanted.architecture.dtype if asked in (None, "auto") else asked
-    least = wanted.contract.minimum_capability.dtype.get(effective or "")
-    if least is None or wanted.accelerator.capability >= capability(least):
+def _dtype(inputs: ArgumentInputs, log: Reasons) -> str | None:
+    asked = inputs.overrides.dtype
+    effective = inputs.architecture.dtype if asked in (None, "auto") else asked
+    least = inputs.contract.minimum_capability.dtype.get(effective or "")
+    if least is None or inputs.accelerator.capability >= capability(least):
         if asked in (None, "auto"):
-            log.leaves_out("dtype", f"{wanted.card} computes in {effective}")
+            log.leaves_out("dtype", f"{inputs.card} computes in {effective}")
             return None
-        log.taken("dtype", asked=True, what=f"{wanted.card} computes in it")
+        log.taken("dtype", asked=True, what=f"{inputs.card} computes in it")
         return asked
     if asked in (None, "auto"):
-        text = f"dtype is half: the checkpoint is {effective}, which {wanted.card} cannot compute"
+        text = f"dtype is half: the checkpoint is {effective}, which {inputs.card} cannot compute"
         log.departs("dtype", text, Severity.WARNING)
         return "half"
     log.because("dtype", "asked for, and refused")
     log.refuse(
         "dtype",
-        f"{wanted.card} cannot compute in this dtype",
+        f"{inputs.card} cannot compute in this dtype",
         asked,
         "set dtype to half, or leave it out",
         allowed=f"compute capability {least} or newer",

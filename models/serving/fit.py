@@ -8,7 +8,7 @@ from models.memory import Budget, Verdict
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Where:
+class BudgetSubject:
     """Which replica a budget is of: `path` in the settings, `subject` "region/model".
 
     `node_gpus` are the GPUs of one node of its pool: remedies that take more do not help.
@@ -20,7 +20,7 @@ class Where:
     node_gpus: int
 
 
-def memory_problems(where: Where, fit: Budget) -> list[Finding]:
+def memory_problems(where: BudgetSubject, fit: Budget) -> list[Finding]:
     """Return a problem where the replica would not start, not serve, or cannot be judged."""
     if fit.verdict is Verdict.FITS:
         return [] if fit.is_within_bound else [_margin_problem(where, fit)]
@@ -43,7 +43,7 @@ def memory_problems(where: Where, fit: Budget) -> list[Finding]:
     ]
 
 
-def _margin_problem(where: Where, fit: Budget) -> Finding:
+def _margin_problem(where: BudgetSubject, fit: Budget) -> Finding:
     """Return the problem of a replica that fits by the estimate, but not by its bound."""
     low = fit.kv_cache_gib_low or 0.0
     return Finding(
@@ -58,7 +58,7 @@ def _margin_problem(where: Where, fit: Budget) -> Finding:
     )
 
 
-def memory_remarks(where: Where, fit: Budget) -> list[Finding]:
+def memory_remarks(where: BudgetSubject, fit: Budget) -> list[Finding]:
     """Return what a fitting budget should make its owner know."""
     remarks: list[Finding] = []
     if fit.kv_heads_replicated:

@@ -29,7 +29,7 @@ _WEIGHTS: Final = (".safetensors", ".bin", ".gguf")
 DEFAULT_OWNER: Final = "platform-ml"
 
 
-class Known(Model):
+class SourceFacts(Model):
     """What a hub or a directory tells of a model. `files` are names with sizes (bytes or None)."""
 
     repository: str = UNRESOLVED
@@ -97,7 +97,7 @@ def license_of(card: Mapping[str, JsonValue], tags: Iterable[str] = ()) -> str:
 def draft(
     name: str,
     config: Mapping[str, JsonValue] | None,
-    known: Known,
+    known: SourceFacts,
     *,
     engine: str,
     owner: str = DEFAULT_OWNER,

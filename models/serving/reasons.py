@@ -30,7 +30,7 @@ class Reason(Model):
     left_out: bool = False
 
 
-class Wanted(Model):
+class ArgumentInputs(Model):
     """What arguments are resolved from; `path` is where the settings of the model stand.
 
     `quantization` is set only where the checkpoint's own configuration does not say its method.
@@ -63,9 +63,9 @@ class Wanted(Model):
 class Reasons:
     """What is said while choosing: notices, problems, and the reason of each argument."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        """Choose from `wanted`."""
-        self._wanted = wanted
+    def __init__(self, inputs: ArgumentInputs) -> None:
+        """Choose from `inputs`."""
+        self._inputs = inputs
         self.notices: list[Finding] = []
         self.problems: list[Finding] = []
         self.reasons: list[Reason] = []
@@ -82,25 +82,25 @@ class Reasons:
     def departs(self, name: str, text: str, severity: Severity = Severity.INFO) -> None:
         """Note a departure from the profile, which is the argument's reason too."""
         self.because(name, text)
-        self.notices.append(Finding(path=self._wanted.path, message=text, severity=severity))
+        self.notices.append(Finding(path=self._inputs.path, message=text, severity=severity))
 
     def taken(self, name: str, *, asked: bool, what: str) -> None:
         """Note that a value was asked for, or is the profile's."""
-        source = f"asked for ({self._wanted.path}.engine.{name})"
-        profile = f"the {self._wanted.environment.value} profile"
+        source = f"asked for ({self._inputs.path}.engine.{name})"
+        profile = f"the {self._inputs.environment.value} profile"
         self.because(name, f"{source if asked else profile}: {what}")
 
     def refuse(
         self, key: str, message: str, value: object, remedy: str, allowed: str | None = None
     ) -> None:
         """Note that what was asked for cannot be had."""
-        path = f"{self._wanted.path}.engine.{key}"
+        path = f"{self._inputs.path}.engine.{key}"
         self.problems.append(
             Finding(path=path, message=message, value=shown(value), allowed=allowed, remedy=remedy)
         )
 
     def not_for_family(self, key: str, value: object) -> None:
         """Note that a setting has no meaning for the family."""
-        family, name = self._wanted.architecture.family.value, self._wanted.entry.name
+        family, name = self._inputs.architecture.family.value, self._inputs.entry.name
         message = f"{key} does not apply to a model of the {family} family ({name})"
         self.refuse(key, message, value, f"leave {key} out")

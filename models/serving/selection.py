@@ -24,7 +24,7 @@ from models.memory.terms.weights import Rank, weight_bytes
 from models.serving.caching import CacheStrategy, cache_strategy
 from models.serving.chosen_arguments import POSITIONAL, Choice, choose
 from models.serving.formats import FoundFormat
-from models.serving.reasons import Wanted
+from models.serving.reasons import ArgumentInputs
 from models.serving.splits import legal_tensor_parallel, node_gpus
 
 _SMALLEST: Final = "the least GPU memory of a machine in the catalog that holds it"
@@ -95,8 +95,8 @@ def select(
         why = f"the fewest GPUs that hold it, of at most {node_gpus(accelerator)} on a node"
     found: list[Selection] = []
     for size in sizes:
-        wanted = _wanted(subject, environment, accelerator, contract, overrides, size, why)
-        found.append(_tried(wanted, subject, legal))
+        inputs = _inputs(subject, environment, accelerator, contract, overrides, size, why)
+        found.append(_tried(inputs, subject, legal))
         if found[-1].verdict is Verdict.FITS or not BYTE_RULES.issuperset(found[-1].rules):
             break
     return found[-1]
@@ -125,8 +125,8 @@ def smallest(
     for total, size, _, card in pairs:
         if total < least and total < pairs[-1][0]:
             continue
-        wanted = _wanted(subject, environment, card, contract, overrides, size, _SMALLEST)
-        last = _tried(wanted, subject, legal_tensor_parallel(found, card, contract))
+        inputs = _inputs(subject, environment, card, contract, overrides, size, _SMALLEST)
+        last = _tried(inputs, subject, legal_tensor_parallel(found, card, contract))
         if last.good:
             break
     if last is None:
@@ -135,7 +135,7 @@ def smallest(
     return last
 
 
-def _wanted(
+def _inputs(
     subject: Candidate,
     environment: Environment,
     accelerator: Accelerator,
@@ -143,8 +143,8 @@ def _wanted(
     overrides: EngineOverrides | None,
     size: int,
     why: str,
-) -> Wanted:
-    return Wanted(
+) -> ArgumentInputs:
+    return ArgumentInputs(
         environment=environment,
         entry=subject.entry,
         architecture=subject.architecture,
@@ -158,36 +158,36 @@ def _wanted(
     )
 
 
-def _tried(wanted: Wanted, subject: Candidate, legal: tuple[int, ...]) -> Selection:
-    choice, problems = choose(wanted)
+def _tried(inputs: ArgumentInputs, subject: Candidate, legal: tuple[int, ...]) -> Selection:
+    choice, problems = choose(inputs)
     if subject.weights is not None:
         choice = _from(choice, subject.weights)
     arguments = choice.arguments
-    command = command_line(arguments, wanted.contract)
-    problems += problems_of(command, wanted.contract, "select")
-    problems += _parallel_problems(wanted, legal)
+    command = command_line(arguments, inputs.contract)
+    problems += problems_of(command, inputs.contract, "select")
+    problems += _parallel_problems(inputs, legal)
     request = BudgetRequest.of(
-        wanted.architecture,
-        wanted.accelerator,
-        wanted.contract,
+        inputs.architecture,
+        inputs.accelerator,
+        inputs.contract,
         arguments,
         goldens=subject.goldens,
     )
     fit = budget(request)
     warnings = tuple(notice.message for notice in choice.notices) + subject.format.warnings
     return Selection(
-        environment=wanted.environment,
-        gpu=wanted.accelerator.name,
+        environment=inputs.environment,
+        gpu=inputs.accelerator.name,
         gpus=arguments.gpus,
         tensor_parallel=arguments.tensor_parallel_size,
         legal_tensor_parallel=legal,
         command=command,
-        arguments=tuple(_explained(Parser(wanted.contract).read(command), choice)),
-        cache=cache_strategy(wanted.architecture, arguments),
+        arguments=tuple(_explained(Parser(inputs.contract).read(command), choice)),
+        cache=cache_strategy(inputs.architecture, arguments),
         verdict=fit.verdict,
         rules=fit.rules,
         reasons=fit.reasons,
-        remedies=_remedies(fit, wanted),
+        remedies=_remedies(fit, inputs),
         problems=tuple(problem.ruled for problem in problems),
         notices=warnings,
     )
@@ -205,14 +205,14 @@ def _from(choice: Choice, weights: str) -> Choice:
     return choice.model_copy(update={"arguments": arguments, "reasons": reasons})
 
 
-def _parallel_problems(wanted: Wanted, legal: tuple[int, ...]) -> list[Finding]:
-    size = wanted.parallelism.tensor
+def _parallel_problems(inputs: ArgumentInputs, legal: tuple[int, ...]) -> list[Finding]:
+    size = inputs.parallelism.tensor
     if size in legal:
         return []
     return [
         Finding(
             path="select.tp",
-            message=f"{wanted.entry.name} cannot be split over {size} GPUs of a node of this card",
+            message=f"{inputs.entry.name} cannot be split over {size} GPUs of a node of this card",
             value=str(size),
             allowed=", ".join(map(str, legal)) or "none",
             remedy="choose one of these, or pipeline parallelism",
@@ -220,9 +220,9 @@ def _parallel_problems(wanted: Wanted, legal: tuple[int, ...]) -> list[Finding]:
     ]
 
 
-def _remedies(fit: Budget, wanted: Wanted) -> tuple[str, ...]:
+def _remedies(fit: Budget, inputs: ArgumentInputs) -> tuple[str, ...]:
     """Return the remedies that one node of the card can hold."""
-    return fit.remedies_on(node_gpus(wanted.accelerator))
+    return fit.remedies_on(node_gpus(inputs.accelerator))
 
 
 def _explained(line: Line, choice: Choice) -> Iterator[ChosenArgument]:

@@ -18,8 +18,8 @@ from models.plan.plan import PlannedModel, PlannedPool
 from models.plan.resolve.sharing import sharing_problems
 from models.plan.sizing import pod_resources, startup_seconds
 from models.serving.admission import status_problems
-from models.serving.chosen_arguments import Wanted, choose
-from models.serving.fit import Where, memory_problems, memory_remarks
+from models.serving.chosen_arguments import ArgumentInputs, choose
+from models.serving.fit import BudgetSubject, memory_problems, memory_remarks
 from models.settings.settings import ModelSettings
 
 _AWAIT_MARGIN_SEC = 300
@@ -175,7 +175,7 @@ def _planned(
 ) -> PlannedModel:
     entry, contract = model.entry, _engine(deployment, model.entry, catalog)
     choice, problems = choose(
-        Wanted(
+        ArgumentInputs(
             environment=deployment.environment,
             entry=entry,
             architecture=shapes,
@@ -192,7 +192,7 @@ def _planned(
     problems += problems_of(command, contract, f"{deployment.path}.engine")
     goldens = catalog.goldens_of(model, contract.version)
     fit = budget(BudgetRequest.of(shapes, accelerator, contract, arguments, goldens=goldens))
-    where = Where(
+    where = BudgetSubject(
         path=deployment.path,
         subject=deployment.subject,
         model=entry.name,

@@ -133,7 +133,7 @@ def _may_be_elsewhere(replica: Replica, group: int) -> bool:
     """Whether Ray may have GPUs that nothing here shows; a group's cluster is the group itself."""
     if not _uses_ray(replica):
         return False
-    return group == 1 or "RAY_ADDRESS" in variables(replica.found.container)
+    return group == 1 or "RAY_ADDRESS" in variables(replica.invocation.container)
 
 
 def _is_open(invocation: Invocation, *, several: bool) -> bool:
@@ -144,7 +144,7 @@ def _is_open(invocation: Invocation, *, several: bool) -> bool:
 
 def _uses_ray(replica: Replica) -> bool:
     backend = replica.given("distributed_executor_backend")
-    script = " ".join(replica.found.container.words()) if replica.found.shell else ""
+    script = " ".join(replica.invocation.container.words()) if replica.invocation.shell else ""
     return backend == "ray" or "ray start" in script or "multi-node" in script
 
 
@@ -164,7 +164,7 @@ def _node(replica: Replica, gpus: int) -> Iterator[Finding]:
     most = replica.place.node_gpus
     if most is not None and gpus > most:
         yield Finding(
-            replica.found.container.node["resources"].path,
+            replica.invocation.container.node["resources"].path,
             f"the pod takes {gpus} GPUs, {replica.place.said} has {most}: it is never scheduled",
             remedy="choose a machine type with more GPUs, or fewer ranks",
         )
@@ -204,7 +204,7 @@ def split_evenly(container: Container, context: Context) -> Iterator[Finding]:
 
 def _may_be_longer(replica: Replica) -> bool:
     """Whether the model's positions are stretched by an option or a variable."""
-    environment = replica.found.container.node["env"].items()
+    environment = replica.invocation.container.node["env"].items()
     told = any(node["name"].value == _LONGER_VARIABLE for node in environment)
     return told or any(replica.line.last(each) for each in ("--hf-overrides", "--rope-scaling"))
 

@@ -91,7 +91,7 @@ def _utilization(replica: Replica, path: str, context: Context) -> Iterator[Find
     if not 0 < share <= 1:
         yield Finding(path, f"--gpu-memory-utilization {share:g} is no share between 0 and 1")
     elif share > MOST_UTILIZATION and replica.line.argument("kv_cache_memory_bytes") is None:
-        own = _own(replica.found.container, context)
+        own = _own(replica.invocation.container, context)
         yield Finding(
             path,
             f"--gpu-memory-utilization {share:g} leaves nothing for the CUDA context and other "
@@ -102,7 +102,7 @@ def _utilization(replica: Replica, path: str, context: Context) -> Iterator[Find
 
 
 def _contract(replica: Replica) -> EngineContract:
-    contracts = replica.found.release.contracts
+    contracts = replica.invocation.release.contracts
     return contracts[-1] if contracts else knowledge.newest()
 
 
@@ -120,9 +120,9 @@ def _of_cards(replica: Replica, path: str, context: Context) -> Iterator[Finding
 def _of_card(replica: Replica, card: "Card", path: str, context: Context) -> Iterator[Finding]:
     from models.memory import Verdict, budget
 
-    own = _own(replica.found.container, context)
-    sure = own or (replica.sure and replica.place.sure and not replica.found.release.beyond)
-    called = replica.found.container.called
+    own = _own(replica.invocation.container, context)
+    sure = own or (replica.sure and replica.place.sure and not replica.invocation.release.beyond)
+    called = replica.invocation.container.called
     try:
         given = arguments_in(replica.line)
         request, note = _request(replica, card, given)
@@ -160,7 +160,7 @@ def _request(
     """Return the request, and a note where the engine would change the dtype by itself."""
     from models.memory import BudgetRequest, behavior_of, behavior_of_contract
 
-    contract, release = _contract(replica), replica.found.release
+    contract, release = _contract(replica), replica.invocation.release
     architecture = knowledge.shape(replica.model or "")
     if architecture is None:
         raise ValueError("the model's configuration cannot be read")
@@ -213,7 +213,7 @@ def _lacking(fit: "Budget") -> float:
 def _chooses_flashinfer(replica: Replica) -> bool:
     from policies.views.engine.container import variables
 
-    backend = replica.given("attention_backend") or variables(replica.found.container).get(
+    backend = replica.given("attention_backend") or variables(replica.invocation.container).get(
         "VLLM_ATTENTION_BACKEND"
     )
     return "FLASHINFER" in (backend or "").upper()
@@ -229,7 +229,7 @@ def _remedy(fit: "Budget", replica: Replica) -> str:
 
 def _stated_limits(replica: Replica, path: str) -> Iterator[Finding]:
     """Yield what the arguments themselves ask of the card, whatever the model is."""
-    release = replica.found.release
+    release = replica.invocation.release
     if not replica.place.sure or release.beyond < 0 or not release.contracts:
         return
     least = _contract(replica).minimum_capability

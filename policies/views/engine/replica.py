@@ -47,7 +47,7 @@ _HARMLESS_VALUES: Final = {
 class Replica:
     """What is known of a replica; `missing` says why nothing can be said of its memory."""
 
-    found: Invocation
+    invocation: Invocation
     line: Line
     model: str | None
     sure: bool
@@ -85,7 +85,12 @@ def _replica(invocation: Invocation, context: Context) -> Replica:
     if invocation.open:
         missing.append("some of its arguments are unknown")
     return Replica(
-        found=invocation, line=line, model=model, sure=sure, place=place, missing=tuple(missing)
+        invocation=invocation,
+        line=line,
+        model=model,
+        sure=sure,
+        place=place,
+        missing=tuple(missing),
     )
 
 

@@ -21,7 +21,7 @@ from sandbox.aws.kinds import CLASSES, KINDS
 from sandbox.aws.plugin import config as configuration
 from sandbox.aws.plugin.differ import Difference
 from sandbox.aws.plugin.invokes import invoke
-from sandbox.aws.plugin.work import KindCatalog, Work
+from sandbox.aws.plugin.work import ConfiguredProvider, KindCatalog
 from sandbox.aws.schema.cache import load
 from sandbox.core.errors import SandboxError
 
@@ -35,7 +35,7 @@ class Service:
     def __init__(self, home: StandInHome) -> None:
         self._home = home
         catalog = KindCatalog(kinds=KINDS, schemas=load(CLASSES))
-        self._work = Work(catalog=catalog, aws=None, default_tags={}, repeats=None)
+        self._work = ConfiguredProvider(catalog=catalog, aws=None, default_tags={}, repeats=None)
 
     def handshake(self, _: Any, _c: Context) -> Message:
         """Say what is understood: secrets are opened and marked again by the engine."""
@@ -65,7 +65,7 @@ class Service:
         """Take the settings; called once, before anything else is asked."""
         config = configuration.plain(from_struct(request.args))
         aws, tags = configuration.connect(self._home, config)
-        self._work = Work(
+        self._work = ConfiguredProvider(
             catalog=self._work.catalog,
             aws=aws,
             default_tags=tags,

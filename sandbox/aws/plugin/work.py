@@ -44,7 +44,7 @@ class KindCatalog:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
+class ConfiguredProvider:
     """One configured provider: an account, a region and the default tags."""
 
     catalog: KindCatalog

@@ -12,8 +12,8 @@ from sandbox.aws.server.eks import Eks
 from sandbox.aws.server.journal import Journal
 from sandbox.aws.server.wire import (
     Answer,
+    AwsRequest,
     Environ,
-    Seen,
     StartResponse,
     Wsgi,
     forward,
@@ -44,7 +44,7 @@ class Application:
         with self._lock:
             return self._answer(seen, environ).send(start)
 
-    def _answer(self, request: Seen, environ: Environ) -> Answer:
+    def _answer(self, request: AwsRequest, environ: Environ) -> Answer:
         if self._is_throttled(request):
             return throttled(request.service)
         changes = not request.operation.startswith(_READS)
@@ -58,7 +58,7 @@ class Application:
             self._journal.note(request.mark, request.operation, answer)
         return answer
 
-    def _serve(self, request: Seen, environ: Environ) -> Answer:
+    def _serve(self, request: AwsRequest, environ: Environ) -> Answer:
         if (request.service, request.operation) == ("route53", zones.CREATE):
             zones.keep_id(request)
         if request.service != "eks":
@@ -68,7 +68,7 @@ class Application:
             return own
         return self._eks.complete(request, forward(self._inner, environ))
 
-    def _is_throttled(self, request: Seen) -> bool:
+    def _is_throttled(self, request: AwsRequest) -> bool:
         for index, each in enumerate(faults.read(self._faults)):
             if not isinstance(each, faults.Throttle) or each.service != request.service:
                 continue

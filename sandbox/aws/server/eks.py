@@ -9,9 +9,9 @@ from typing import Final
 from sandbox.aws.core import faults
 from sandbox.aws.server import eks_access, eks_addons, eks_clusters, eks_nodes
 from sandbox.aws.server.eks_store import EksError, Object, Store
-from sandbox.aws.server.wire import Answer, Seen, json_answer, json_error
+from sandbox.aws.server.wire import Answer, AwsRequest, json_answer, json_error
 
-Handler = Callable[[Store, Seen, Mapping[str, str]], Object]
+Handler = Callable[[Store, AwsRequest, Mapping[str, str]], Object]
 
 _CLUSTER: Final = "/clusters/{name}"
 _ENTRY: Final = f"{_CLUSTER}/access-entries/{{principal}}"
@@ -68,7 +68,7 @@ class Eks:
         self._faults = faults_file
         self._stores: dict[tuple[str, str], Store] = {}
 
-    def handle(self, request: Seen) -> Answer | None:
+    def handle(self, request: AwsRequest) -> Answer | None:
         """Answer a call that moto lacks; None where moto is to answer."""
         store = self._store(request)
         call = f"{request.method} {request.path}"
@@ -86,7 +86,7 @@ class Eks:
             return json_error(error.status, error.code, str(error))
         return None
 
-    def complete(self, request: Seen, answer: Answer) -> Answer:
+    def complete(self, request: AwsRequest, answer: Answer) -> Answer:
         """Add to moto's answer what moto does not keep."""
         call = f"{request.method} {request.path}"
         store = self._store(request)
@@ -109,12 +109,12 @@ class Eks:
             status=answer.status, headers=answer.headers, body=json.dumps(content).encode()
         )
 
-    def _store(self, request: Seen) -> Store:
+    def _store(self, request: AwsRequest) -> Store:
         key = (request.account, request.region)
         return self._stores.setdefault(key, Store(account=request.account, region=request.region))
 
 
-def _tags(store: Store, request: Seen, arn: str) -> Answer | None:
+def _tags(store: Store, request: AwsRequest, arn: str) -> Answer | None:
     """Read or change the tags of an object of ours."""
     found = store.tagged(arn)
     if found is None:

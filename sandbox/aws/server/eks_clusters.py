@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from sandbox.aws.server.eks_store import EksError, Object, Store, invalid, update
-from sandbox.aws.server.wire import Answer, Seen
+from sandbox.aws.server.wire import Answer, AwsRequest
 
 EXTRAS: Final = (
     "accessConfig",
@@ -18,7 +18,7 @@ EXTRAS: Final = (
 """Fields of a cluster that moto does not keep."""
 
 
-def keep(store: Store, request: Seen, answer: Object) -> None:
+def keep(store: Store, request: AwsRequest, answer: Object) -> None:
     """Remember what moto dropped of a cluster that it has just made."""
     body = request.json()
     store.extras[str(body["name"])] = {key: body[key] for key in EXTRAS if key in body}
@@ -41,7 +41,7 @@ def refuse_deletion(store: Store, name: str) -> None:
         raise EksError(400, "InvalidRequestException", message)
 
 
-def update_version(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
+def update_version(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Move a cluster to the next minor version; EKS takes one at a time and never goes back."""
     cluster = store.cluster(names["name"])
     wanted = str(request.json()["version"])
@@ -57,7 +57,7 @@ def _minor(version: str) -> int:
     return int(version.split(".")[1])
 
 
-def update_config(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
+def update_config(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Change settings of a cluster. Parts of the VPC settings that are not given stay."""
     cluster = store.cluster(names["name"])
     body = request.json()
@@ -74,7 +74,7 @@ def update_config(store: Store, request: Seen, names: Mapping[str, str]) -> Obje
     return update("ConfigUpdate", body)
 
 
-def encrypt(store: Store, request: Seen, names: Mapping[str, str]) -> Object:
+def encrypt(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Turn on envelope encryption, which cannot be turned off again."""
     cluster = store.cluster(names["name"])
     if cluster.encryption_config:

@@ -28,7 +28,7 @@ class Mark:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Seen:
+class AwsRequest:
     """What a request asks: `operation` is the API's name, or method and path where it has none."""
 
     service: str
@@ -66,7 +66,7 @@ class Answer:
         return [self.body]
 
 
-def see(environ: Environ, default_account: str) -> Seen:
+def see(environ: Environ, default_account: str) -> AwsRequest:
     """Take a request apart; its body can be read again afterwards.
 
     Programs that cannot send moto's header (a controller of a cluster) say whose they are by their
@@ -79,7 +79,7 @@ def see(environ: Environ, default_account: str) -> Seen:
         environ.setdefault(_ACCOUNT, scope["key"])
     service = scope["service"].lower() if scope else ""
     path = unquote(environ.get("PATH_INFO", ""))
-    return Seen(
+    return AwsRequest(
         service=service,
         region=scope["region"] if scope else "",
         account=environ.get(_ACCOUNT, default_account),

@@ -8,7 +8,7 @@ import importlib
 import re
 from typing import Any, Final
 
-from sandbox.aws.server.wire import Seen
+from sandbox.aws.server.wire import AwsRequest
 
 CREATE: Final = "POST /2013-04-01/hostedzone"
 REFERENCE: Final = "zone-id:"
@@ -18,7 +18,7 @@ _ID: Final = re.compile(rf"<CallerReference>{REFERENCE}(\w+)</CallerReference>")
 _NAME: Final = re.compile(r"<Name>([^<]+?)\.?</Name>")
 
 
-def keep_id(request: Seen) -> None:
+def keep_id(request: AwsRequest) -> None:
     """Let moto give the zone that is being created the id that its caller reference asks for."""
     body = request.body.decode()
     wanted, name = _ID.search(body), _NAME.search(body)

@@ -8,7 +8,7 @@ import pytest
 from catalog.loader import load
 from catalog.readers.names import model_names, other_gpus
 from catalog.readers.tables import gpu_families
-from models.cases.asking import Asked, Sources, ask
+from models.cases.asking import CaseRequest, Sources, ask
 from models.cases.calibration import budget_with
 from models.cases.cards import CardNames
 from models.cases.cases import case_of
@@ -34,11 +34,11 @@ def runs() -> dict[str, dict[str, Any]]:
     return {line["id"]: cast("dict[str, Any]", line) for line in lines}
 
 
-def asked_of(line: dict[str, Any], **changes: Any) -> Asked:
+def asked_of(line: dict[str, Any], **changes: Any) -> CaseRequest:
     return ask(case_of({**line, **changes}, known().catalog.engines)[0], known())
 
 
-def profile_of(asked: Asked, text: str) -> MemoryProfile:
+def profile_of(asked: CaseRequest, text: str) -> MemoryProfile:
     assert asked.request is not None, asked.missing
     return MemoryProfile(
         name=asked.case.id,

@@ -7,7 +7,7 @@ import pytest
 from catalog.loader import load
 from catalog.readers import names as tables
 from catalog.readers.tables import gpu_families
-from models.cases.asking import Asked, Sources, ask
+from models.cases.asking import CaseRequest, Sources, ask
 from models.cases.cards import CardNames
 from models.cases.cases import Case, case_of
 from models.core.problems import ProblemsError
@@ -28,7 +28,7 @@ def case(**line: Any) -> Case:
     return case_of({"model": "Qwen/Qwen3-8B", "gpu": "A10G", **line}, CATALOG.engines)[0]
 
 
-def asked(**line: Any) -> Asked:
+def asked(**line: Any) -> CaseRequest:
     return ask(case(**line), KNOWN)
 
 

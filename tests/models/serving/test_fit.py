@@ -12,13 +12,13 @@ from models.core.problems import ProblemsError
 from models.memory import Budget, Remedy, TermSource, Verdict
 from models.plan.plan import PlannedModel
 from models.plan.resolve.stack import resolve
-from models.serving.fit import Where, memory_problems, memory_remarks
+from models.serving.fit import BudgetSubject, memory_problems, memory_remarks
 from models.settings.settings import parse
 from tests.helpers.plans.dev import TODAY, catalog, dev_plan, dev_settings
 
 pytestmark = pytest.mark.pure
 
-WHERE = Where(path="models[3]", subject="west/llama", model="llama", node_gpus=2)
+WHERE = BudgetSubject(path="models[3]", subject="west/llama", model="llama", node_gpus=2)
 
 
 def fitting(low: float | None, need: float | None = 2.0) -> Budget:

@@ -8,7 +8,7 @@ from models.core.names import WORKLOAD_NAME_MAX
 from models.facts.catalog import ModelStatus, WeightFormat
 from models.memory import Verdict
 from models.serving.onboarding import (
-    Known,
+    SourceFacts,
     bounded,
     card_fits,
     catalog_name,
@@ -67,7 +67,7 @@ def test_a_license_is_taken_from_the_card_or_the_tags_never_made_up() -> None:
 
 def test_a_draft_is_staged_and_counts_the_weights_at_the_top_only() -> None:
     """Copies in folders (original/, metal/) are not served."""
-    known = Known(
+    known = SourceFacts(
         repository="openai/gpt-oss-20b",
         revision=SHA,
         license="apache-2.0",
@@ -81,7 +81,9 @@ def test_a_draft_is_staged_and_counts_the_weights_at_the_top_only() -> None:
 
 
 def test_what_is_not_known_is_unresolved_and_said() -> None:
-    found = draft("m", config("qwen3-8b"), Known(revision="main", source="x"), engine="0.33.0")
+    found = draft(
+        "m", config("qwen3-8b"), SourceFacts(revision="main", source="x"), engine="0.33.0"
+    )
     assert found.entry.revision == "unresolved", "a branch is no revision"
     assert [each.split(":")[0] for each in found.open] == [
         "repository",
@@ -93,13 +95,15 @@ def test_what_is_not_known_is_unresolved_and_said() -> None:
 
 def test_a_configuration_that_is_not_understood_says_what() -> None:
     strange = {**config("qwen3-8b"), "model_type": "quantum_llm"}
-    found = draft("m", strange, Known(source="x"), engine="0.33.0")
+    found = draft("m", strange, SourceFacts(source="x"), engine="0.33.0")
     assert found.subject is None
     assert "'quantum_llm'" in found.problems[0]
 
 
 def test_a_format_that_the_catalog_lacks_is_a_problem() -> None:
-    found = draft("m", config("qwen3-8b"), Known(source="x"), engine="0.33.0", asked_format="int8")
+    found = draft(
+        "m", config("qwen3-8b"), SourceFacts(source="x"), engine="0.33.0", asked_format="int8"
+    )
     assert "the catalog has no such format" in found.problems[0]
 
 
@@ -111,7 +115,7 @@ def test_a_bound_on_memory_lowers_the_utilization() -> None:
 
 
 def test_cards_say_whether_the_model_fits_and_over_how_many() -> None:
-    found = draft("m", config("qwen3-8b"), Known(source="x"), engine="0.33.0")
+    found = draft("m", config("qwen3-8b"), SourceFacts(source="x"), engine="0.33.0")
     assert found.subject is not None
     cards = [catalog().accelerators[name] for name in ("a2000-12gb", "l4", "v100-16gb")]
     fits = card_fits(found.subject, cards, catalog().engines["0.33.0"])

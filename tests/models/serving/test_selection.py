@@ -20,7 +20,7 @@ from models.memory.terms.pages import base_block
 from models.serving.chosen_arguments import Choice, choose
 from models.serving.family_arguments import attention_backend
 from models.serving.formats import FORMATS, find_format, merged_config, under_format
-from models.serving.reasons import Reasons, Wanted
+from models.serving.reasons import ArgumentInputs, Reasons
 from models.serving.selection import Candidate, Selection, select, smallest
 from models.serving.splits import legal_tensor_parallel, node_gpus
 from tests.helpers.plans.dev import catalog
@@ -105,9 +105,9 @@ def chosen(
     on: Accelerator,
     quantization: str | None = None,
     **overrides: Any,
-) -> tuple[Choice, Wanted]:
+) -> tuple[Choice, ArgumentInputs]:
     """Return the arguments chosen over all GPUs that are legal, without a word against them."""
-    wanted = Wanted(
+    wanted = ArgumentInputs(
         environment=environment,
         entry=model.entry,
         architecture=found,
@@ -129,7 +129,7 @@ def legal(name: str, on: str) -> tuple[int, ...]:
     return legal_tensor_parallel(shapes(name), card(on), contract())
 
 
-def check(choice: Choice, wanted: Wanted) -> None:
+def check(choice: Choice, wanted: ArgumentInputs) -> None:
     """Hold a choice against the engine's parser, its contract, its family, and its reasons."""
     command = command_line(choice.arguments, contract())
     parsed = engine_parser().parse_args(command)

@@ -14,7 +14,7 @@ from sandbox.aws.core.api import Aws
 from sandbox.aws.core.errors import AwsError
 from sandbox.aws.core.values import Props
 from sandbox.aws.kinds import CLASSES, KINDS
-from sandbox.aws.plugin.work import KindCatalog, Work
+from sandbox.aws.plugin.work import ConfiguredProvider, KindCatalog
 from sandbox.aws.schema.cache import load
 from tests.helpers.sandbox.aws_in_process import ACCOUNT, REGION, Planes, served
 
@@ -42,7 +42,7 @@ class Account:
     def __init__(self, aws: Aws, planes: Planes) -> None:
         self.aws, self.planes = aws, planes
         catalog = KindCatalog(kinds=KINDS, schemas=load(CLASSES))
-        self.work = Work(catalog=catalog, aws=aws, default_tags={}, repeats=None)
+        self.work = ConfiguredProvider(catalog=catalog, aws=aws, default_tags={}, repeats=None)
 
     def problems(self, sdk: str, /, **given: Any) -> list[str]:
         """Return what a preview says of a resource's inputs."""

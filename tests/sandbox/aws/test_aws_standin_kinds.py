@@ -17,7 +17,7 @@ from sandbox.aws.core.values import is_empty
 from sandbox.aws.kinds import CLASSES, KINDS
 from sandbox.aws.lifecycle import inventory
 from sandbox.aws.plugin.checks import DEFAULTS
-from sandbox.aws.plugin.work import KindCatalog, Work
+from sandbox.aws.plugin.work import ConfiguredProvider, KindCatalog
 from sandbox.aws.schema.cache import load
 from sandbox.aws.schema.types import Shape
 from tests.helpers.sandbox.aws_examples import EXAMPLES, ZONE_NAME, Made, World
@@ -39,14 +39,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Aws, Plan
 
 
 @pytest.fixture(scope="module")
-def work(place: tuple[Aws, Planes]) -> Work:
+def work(place: tuple[Aws, Planes]) -> ConfiguredProvider:
     """Return a configured provider."""
     catalog = KindCatalog(kinds=KINDS, schemas=load(CLASSES))
-    return Work(catalog=catalog, aws=place[0], default_tags=DEFAULT_TAGS, repeats=None)
+    return ConfiguredProvider(
+        catalog=catalog, aws=place[0], default_tags=DEFAULT_TAGS, repeats=None
+    )
 
 
 @pytest.fixture(scope="module")
-def made(work: Work, place: tuple[Aws, Planes]) -> dict[str, Made]:
+def made(work: ConfiguredProvider, place: tuple[Aws, Planes]) -> dict[str, Made]:
     """Make every example; return what came of it by its name here."""
     zone = place[0].call("route53", "create_hosted_zone", Name=ZONE_NAME, CallerReference="kinds")
     found: dict[str, Made] = {}
@@ -82,7 +84,7 @@ def values(value: Any, shape: Shape, path: str = "") -> Iterator[tuple[str, Any]
         yield path, value
 
 
-def accepted(work: Work, kind: Kind) -> set[str]:
+def accepted(work: ConfiguredProvider, kind: Kind) -> set[str]:
     """Return every value of the SDK's that may be given to a type, but for the common ones."""
     inputs = work.catalog.schemas[kind.type].inputs
     known = {path for path, _ in values(_one_of_each(inputs), inputs)}
@@ -97,7 +99,7 @@ def _one_of_each(shape: Shape) -> Any:
 
 @BY_KIND
 def test_what_is_read_is_what_create_answered(
-    kind: Kind, work: Work, made: Mapping[str, Made]
+    kind: Kind, work: ConfiguredProvider, made: Mapping[str, Made]
 ) -> None:
     """A refresh right after an update would tell drift that nobody caused."""
     for each in of(kind, made):
@@ -108,7 +110,7 @@ def test_what_is_read_is_what_create_answered(
 
 @BY_KIND
 def test_every_value_that_is_accepted_is_tried(
-    kind: Kind, work: Work, made: Mapping[str, Made]
+    kind: Kind, work: ConfiguredProvider, made: Mapping[str, Made]
 ) -> None:
     """What no example gives could be ignored, and nobody would see it."""
     inputs = work.catalog.schemas[kind.type].inputs
@@ -123,7 +125,7 @@ def test_every_value_that_is_accepted_is_tried(
 
 @BY_KIND
 def test_every_value_that_is_accepted_is_read_back_or_accounted_for(
-    kind: Kind, work: Work, made: Mapping[str, Made]
+    kind: Kind, work: ConfiguredProvider, made: Mapping[str, Made]
 ) -> None:
     """Without inputs all that is known of a resource comes from AWS: nothing is echoed.
 
@@ -145,7 +147,9 @@ def test_every_value_that_is_accepted_is_read_back_or_accounted_for(
 
 
 @BY_KIND
-def test_what_does_nothing_or_is_not_told_is_accepted_at_all(kind: Kind, work: Work) -> None:
+def test_what_does_nothing_or_is_not_told_is_accepted_at_all(
+    kind: Kind, work: ConfiguredProvider
+) -> None:
     """An entry about a value that is refused would be a lie in docs/stand-in.md."""
     accounted = {**kind.rules.unread, **kind.rules.inert}
     assert set(accounted) <= accepted(work, kind)
@@ -157,7 +161,7 @@ STAYING: Final = ("ec2.DefaultSecurityGroup", "s3.BucketVersioning")
 
 
 def test_deleting_everything_leaves_nothing(
-    work: Work, place: tuple[Aws, Planes], made: Mapping[str, Made]
+    work: ConfiguredProvider, place: tuple[Aws, Planes], made: Mapping[str, Made]
 ) -> None:
     """What a delete forgets costs money for ever."""
     for each in reversed(list(made.values())):

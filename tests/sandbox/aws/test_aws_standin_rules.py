@@ -13,7 +13,7 @@ from sandbox.aws.kinds import CLASSES, KINDS
 from sandbox.aws.kinds.tools import tag_changes
 from sandbox.aws.plugin.checks import DEFAULTS, complete, problems, with_tags
 from sandbox.aws.plugin.differ import compare
-from sandbox.aws.plugin.work import KindCatalog, Work
+from sandbox.aws.plugin.work import ConfiguredProvider, KindCatalog
 from sandbox.aws.schema.cache import load
 from sandbox.aws.schema.types import Shape, TypeSchema
 
@@ -150,7 +150,7 @@ def test_of_alternatives_one_is_taken(schemas: Mapping[str, TypeSchema]) -> None
 
 
 def test_a_type_that_is_not_covered_is_refused(schemas: Mapping[str, TypeSchema]) -> None:
-    work = Work(
+    work = ConfiguredProvider(
         catalog=KindCatalog(kinds=KINDS, schemas=schemas), aws=None, default_tags={}, repeats=None
     )
     _, found = work.check("aws:sqs/queue:Queue", "urn", {}, {}, b"")
