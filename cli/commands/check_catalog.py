@@ -167,7 +167,7 @@ def settings_text(path: Path) -> str:
     try:
         held: object = yaml.safe_load(read_text(path))
     except yaml.YAMLError as error:
-        raise InputError(f"{path}: is no YAML: {' '.join(str(error).split())[:200]}") from None
+        raise InputError(f"{path}: is not YAML: {' '.join(str(error).split())[:200]}") from None
     value: object = held
     for key in ("config", _KEY):
         value = cast("dict[str, object]", value).get(key) if isinstance(value, dict) else None

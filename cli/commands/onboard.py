@@ -131,7 +131,7 @@ def _write(
     if taken and not options.force:
         raise InputError(f"{', '.join(taken)}: already there; --force overwrites")
     if not has_config:
-        raise InputError("nothing was written: an entry without its config.json is no entry")
+        raise InputError("nothing was written: an entry needs its config.json")
     if drafted.problems and not options.force:
         raise InputError("nothing was written: see the problems above; --force writes all the same")
     for path, text in files.items():

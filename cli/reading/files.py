@@ -71,7 +71,7 @@ def read(path: Path) -> Read:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return _failed(name, "is no UTF-8 text")
+        return _failed(name, "is not UTF-8 text")
     if "\0" in text:
         return _failed(name, "is binary")
     return read_text(text, name)

@@ -131,7 +131,7 @@ class EksCluster(pulumi.ComponentResource):
             opts=ResourceOptions(
                 parent=self,
                 # Without its policies EKS cannot remove its interfaces; without the group it would
-                # make one that keeps logs for ever.
+                # make one that keeps logs forever.
                 depends_on=after,
                 protect=self._args.protect,
                 # EKS takes subnets of the zones it was created in only, so that a zone that is

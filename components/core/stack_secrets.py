@@ -16,7 +16,7 @@ def stored(config: pulumi.Config, key: str) -> Output[Mapping[str, str]]:
     if config.get(key) is not None and not is_config_secret(name):
         message = (
             f"the stack setting {name} stands in the stack's file in clear. Set it again with "
-            f"pulumi config set --secret {name}, and replace the secret: it has been in clear"
+            f"pulumi config set --secret {name}, and replace the secret: it has been in plain text"
         )
         raise pulumi.RunError(message)
     return config.require_secret_object(key)

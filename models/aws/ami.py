@@ -120,6 +120,6 @@ def suits(ami: str, instance_type: str) -> bool:
 def _parts(instance_type: str) -> re.Match[str]:
     match = _FAMILY.fullmatch(family_of(instance_type))
     if match is None:
-        message = f"{instance_type!r} is no EC2 instance type (such as g6.12xlarge)"
+        message = f"{instance_type!r} is not an EC2 instance type (such as g6.12xlarge)"
         raise ValueError(message)
     return match

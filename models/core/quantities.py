@@ -33,7 +33,7 @@ def parse(value: str | float) -> Fraction:
     text = repr(value) if isinstance(value, float) else str(value)
     match = _FORM.fullmatch(text)
     if match is None:
-        raise InvalidQuantityError(f"{text!r} is no quantity (examples: 500m, 0.5, 16Gi)")
+        raise InvalidQuantityError(f"{text!r} is not a quantity (examples: 500m, 0.5, 16Gi)")
     number, exponent, suffix = match.groups()
     base = Fraction(number.rstrip(".") if number.endswith(".") else number)
     if exponent is not None:

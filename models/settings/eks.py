@@ -116,7 +116,7 @@ class EksCluster(Model):
         for text in self.private_cidrs:
             network = _network("private_cidrs", text)
             if not any(network.subnet_of(each) for each in _PRIVATE_NETWORKS):
-                message = f"private_cidrs: {text!r} is no private network; see public_cidrs"
+                message = f"private_cidrs: {text!r} is not a private network; see public_cidrs"
                 raise ValueError(message)
         return self
 
@@ -146,7 +146,7 @@ class EksCluster(Model):
         foreign = [zone for zone in self.zones if zone not in allowed]
         if foreign:
             message = (
-                f"zones {foreign} are no availability zones of {self.aws_region}; their names are "
+                f"zones {foreign} are not availability zones of {self.aws_region}; their names are "
                 f"the region's and a letter, such as {self.aws_region}a"
             )
             raise ValueError(message)

@@ -81,6 +81,6 @@ def topology_faults(pools: tuple[tuple[int, int], ...], *, standalone: bool) -> 
             )
         elif first is not None and (servers * volumes) % first != 0:
             # docs/expansion.md of the operator: a multiple of the first pool's set.
-            faults.append(f"{shape} are no multiple of the first pool's sets of {first} drives")
+            faults.append(f"{shape} are not a multiple of the first pool's sets of {first} drives")
         first = first or size
     return faults

@@ -126,7 +126,7 @@ def _disown(workspace: Workspace, state: dict[str, Any], operation: dict[str, An
     """Take an object's fields from the manager whose name the killed update never recorded.
 
     Each creation applies as a field manager of its own. Without this the object would have two of
-    them after the repetition, and a field that is later dropped would stay for ever.
+    them after the repetition, and a field that is later dropped would stay forever.
     """
     resource = operation["resource"]
     if operation["type"] != "creating" or not resource["type"].startswith(_KUBERNETES):

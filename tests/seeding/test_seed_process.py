@@ -108,7 +108,7 @@ def test_weights_arrive_whole_verified_and_published_by_one_link(lab: Lab) -> No
 def test_a_killed_run_continues_in_the_middle_of_the_file(lab: Lab) -> None:
     """Nodes die during hours of download; what was fetched must not be fetched again.
 
-    The lock that the dead one leaves must neither stop the next run for ever nor be believed
+    The lock that the dead one leaves must neither stop the next run forever nor be believed
     younger than it is.
     """
     kept = interrupt(lab)

@@ -59,9 +59,9 @@ def _settings(plan: PlatformPlan, region: PlannedRegion, taints: list[Taint]) ->
         "defaultReplicaCount": replicas(region),
         "defaultDataLocality": options.data_locality.value,
         "taintToleration": toleration_text(taints),
-        # A lost node keeps an engine's pod, and with it the name of a StatefulSet's pod, for ever.
+        # A lost node keeps an engine's pod, and with it the name of a StatefulSet's pod, forever.
         "nodeDownPodDeletionPolicy": "delete-both-statefulset-and-deployment-pod",
-        # The default blocks a drain for ever where a volume has one copy, as MinIO's drives have.
+        # The default blocks a drain forever where a volume has one copy, as MinIO's drives have.
         "nodeDrainPolicy": "block-for-eviction-if-contains-last-replica",
         "rwxVolumeFastFailover": options.fast_failover,
         **_given_up(plan),

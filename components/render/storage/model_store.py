@@ -53,7 +53,7 @@ _PROGRAM_MOUNT: Final = f"{_PYTHON_PATH}/{PROGRAM.replace('.', '/')}"
 _CA_MOUNT: Final = "/etc/triplane/ca"
 _CA_KEY: Final = "ca.crt"
 SEED_DEADLINE_SEC: Final = 6 * 3600
-"""Hours for the largest checkpoints over a slow link; a Job without a deadline hangs for ever."""
+"""Hours for the largest checkpoints over a slow link; a Job without a deadline hangs forever."""
 
 COLLECT_DEADLINE_SEC: Final = 1800
 

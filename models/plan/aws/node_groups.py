@@ -115,7 +115,7 @@ def capacity(pool: NodePool) -> str:
 def labels(region: PlannedRegion, planned: PlannedPool) -> dict[str, str]:
     """Return the labels of a pool's nodes: what the GPU operator reads, and the autoscaler's."""
     found = node_labels(region, planned)
-    # Where slices go by their profile, no node ever has GPUs: it would wait for them for ever.
+    # Where slices go by their profile, no node ever has GPUs: it would wait for them forever.
     if planned.accelerator is not None and planned.gpu_resource == GPU_RESOURCE:
         found[ACCELERATOR_LABEL] = planned.accelerator.name
     return {**found, **storage_labels(region, planned)}

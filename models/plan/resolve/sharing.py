@@ -119,7 +119,7 @@ def sharing_problems(
                 rule=ProofRule.SHARING,
                 source=Source.PLAN,
                 subject=subject,
-                message=f"pool {pool.name!r} offers {what}, which are no parallel ranks",
+                message=f"pool {pool.name!r} offers {what}, which cannot be parallel ranks",
                 value=f"{gpus} GPUs a replica",
                 allowed="1",
                 remedy="place the model on a pool that does not share its cards",

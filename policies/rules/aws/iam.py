@@ -95,7 +95,7 @@ def name_known_actions(resource: AwsResource, context: Context) -> Iterator[Find
                 if _everything(action) or iam_actions.matching(action):
                     continue
                 path = statement.node["Action"].path
-                yield Finding(path, f"{action!r} is no action of AWS's")
+                yield Finding(path, f"{action!r} is not an action that AWS has")
 
 
 @rule(

@@ -29,7 +29,7 @@ _DESIRED: Final = "scalingConfig.desiredSize"
     "Every node group's image suits its instance types.",
     remedy="set amiType to the variant for the machine: AL2023_x86_64_NVIDIA or "
     "BOTTLEROCKET_x86_64_NVIDIA for NVIDIA GPUs, ..._STANDARD without (ARM_64 for Graviton); g4ad "
-    "has GPUs of AMD, trn and inf are no GPUs",
+    "has GPUs of AMD, trn and inf are not GPUs",
     weight=Weight.CRITICAL,
     tags=("aws", "eks", "machines"),
 )

@@ -39,7 +39,7 @@ def share_memory(container: Container, context: Context) -> Iterator[Finding]:
     volume = container.pod.volume(mount["name"].text() or "")
     empty = None if volume is None else volume["emptyDir"]
     if empty is None or empty["medium"].text() != "Memory":
-        yield Finding(mount.path, f"{_SHM} of container {container.called} is no memory")
+        yield Finding(mount.path, f"{_SHM} of container {container.called} is not memory")
         return
     yield from _size(container, empty["sizeLimit"], context)
 

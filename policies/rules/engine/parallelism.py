@@ -42,7 +42,7 @@ _LONGER_VARIABLE: Final = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
     tags=("parallelism",),
 )
 def match_gpus(container: Container, context: Context) -> Iterator[Finding]:
-    """VLLM-19, GPUO-04: with too few the engine waits for Ray for ever; too many stay idle."""
+    """VLLM-19, GPUO-04: with too few the engine waits for Ray forever; too many stay idle."""
     invocation = _engine(container, context)
     gpus = container.gpus()
     if invocation is None or not invocation.words or not gpus or container.pod.follows:

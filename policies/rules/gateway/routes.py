@@ -190,7 +190,7 @@ def cut_no_answer(placed: Placed, context: Context) -> Iterator[Finding]:
         )
     size = policy.spec.at("loadBalancer", "consistentHash", "tableSize")
     if size.present and not _is_prime(size.integer()):
-        message = f"tableSize {size.integer()} is no prime of at most {_TABLE_MAX}"
+        message = f"tableSize {size.integer()} is not a prime of at most {_TABLE_MAX}"
         yield Finding(size.path, message)
 
 

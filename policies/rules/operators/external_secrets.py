@@ -32,7 +32,7 @@ def _is_store(manifest: Manifest) -> bool:
     tags=("secrets", "drift"),
 )
 def say_defaults(manifest: Manifest, context: Context) -> Iterator[Finding]:
-    """ESO-02: what is filled in later differs from what is written, for ever."""
+    """ESO-02: what is filled in later differs from what is written, forever."""
     if not _is_secret(manifest):
         return
     # Nothing breaks in a cluster: an error only where it is our own convention.
@@ -55,7 +55,7 @@ def say_defaults(manifest: Manifest, context: Context) -> Iterator[Finding]:
     tags=("secrets",),
 )
 def stay_fresh(manifest: Manifest, context: Context) -> Iterator[Finding]:
-    """A rotated key never arrives, or a removed one stays in the cluster for ever."""
+    """A rotated key never arrives, or a removed one stays in the cluster forever."""
     if not _is_secret(manifest):
         return
     interval, policy = manifest.spec["refreshInterval"], manifest.spec["refreshPolicy"]
@@ -154,7 +154,7 @@ def _wide_rights(placed: Placed, binding: Manifest) -> Iterator[Finding]:
     tags=("secrets", "names"),
 )
 def find_its_store(placed: Placed, context: Context) -> Iterator[Finding]:
-    """It waits for ever for a store that nobody makes."""
+    """It waits forever for a store that nobody makes."""
     manifest = placed.manifest
     if not _is_secret(manifest) or not context.whole:
         return

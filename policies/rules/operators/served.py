@@ -78,7 +78,7 @@ def use_served_version(manifest: Manifest, context: Context) -> Iterator[Finding
         message = f"{found.component} {release} does not serve {found.group}/{version} of"
         yield Finding("apiVersion", f"{message} {found.kind}", remedy=remedy)
     elif _is_rewritten(version, found, release):
-        message = f"{found.component} {release} rewrites {version} to v1: the two differ for ever"
+        message = f"{found.component} {release} rewrites {version} to v1: the two differ forever"
         yield Finding("apiVersion", message, Severity.WARNING, remedy)
 
 

@@ -99,7 +99,7 @@ def select_gpu_nodes(pod: Pod, context: Context) -> Iterator[Finding]:
     house=True,
 )
 def tolerate_gpu_taint(pod: Pod, context: Context) -> Iterator[Finding]:
-    """The pod would stay Pending for ever."""
+    """The pod would stay Pending forever."""
     if not any(
         name.lower().startswith("nvidia.com/")
         for container in pod.containers()

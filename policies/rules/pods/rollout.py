@@ -77,4 +77,4 @@ def start_together(manifest: Manifest, context: Context) -> Iterator[Finding]:
         yield Finding("spec.podManagementPolicy", "replicas start one after another", severity)
     skips = manifest.metadata["annotations"]["pulumi.com/skipAwait"].flag()
     if manifest.spec.at("updateStrategy", "type").text() == "OnDelete" and not skips:
-        yield Finding("spec.updateStrategy", "with OnDelete an update waits for ever")
+        yield Finding("spec.updateStrategy", "with OnDelete an update waits forever")

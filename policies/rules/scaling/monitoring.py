@@ -100,7 +100,7 @@ def find_its_port(placed: Placed, context: Context) -> Iterator[Finding]:
         if name is None and endpoint["targetPort"].present:
             continue
         if name is None or name.isdigit():
-            yield Finding(endpoint.path, f"port {name!r} is no name of a Service's port")
+            yield Finding(endpoint.path, f"port {name!r} is not the name of a Service's port")
         else:
             ports.append(name)
     services = list(_selected_services(placed))

@@ -113,7 +113,7 @@ def share_safely(manifest: Manifest, context: Context) -> Iterator[Finding]:
     "k8s-class-keep-share-off-gpus",
     "Every shared volume of Longhorn is served from nodes that are chosen.",
     remedy='set parameters.shareManagerNodeSelector ("triplane.dev/pool:<pool>") to nodes without '
-    "GPUs that are no spot machines",
+    "GPUs that are not spot machines",
     tags=("storage", "longhorn"),
 )
 def keep_share_off_gpus(placed: Placed, context: Context) -> Iterator[Finding]:
@@ -152,7 +152,7 @@ def suit_longhorn(manifest: Manifest, context: Context) -> Iterator[Finding]:
     parameters = manifest.body["parameters"]
     copies = parameters["numberOfReplicas"]
     if copies.present and not re.fullmatch(r"[1-9]\d?", copies.text() or ""):
-        yield Finding(copies.path, f"numberOfReplicas {copies.text()!r} is no count")
+        yield Finding(copies.path, f"numberOfReplicas {copies.text()!r} is not a count")
     elif parameters["dataLocality"].text() == "strict-local" and copies.text() != "1":
         yield Finding(copies.path, "strict-local keeps one copy only, on the node that uses it")
 

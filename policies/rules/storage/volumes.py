@@ -32,7 +32,7 @@ def keep_templates(manifest: Manifest, context: Context) -> Iterator[Finding]:
             if key in _CHANGING_LABELS:
                 yield Finding(metadata.path, f"{key!r} changes with a release")
         if not template["kind"].present or not template["apiVersion"].present:
-            # ARGO-02: the API server adds them, and every comparison differs for ever.
+            # ARGO-02: the API server adds them, and every comparison differs forever.
             yield Finding(
                 template.path,
                 "the template has no apiVersion and kind",
@@ -60,7 +60,8 @@ def mount_existing_volumes(pod: Pod, context: Context) -> Iterator[Finding]:
             name = mount["name"].text()
             if name not in names:
                 yield Finding(
-                    mount.path, f"container {container.called} mounts {name!r}, which is no volume"
+                    mount.path,
+                    f"container {container.called} mounts {name!r}, which the pod has no volume of",
                 )
 
 

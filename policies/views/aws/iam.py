@@ -127,7 +127,7 @@ def _read(node: Node) -> Node:
     try:
         return Node(plain(json.loads(node.value), node.path), node.path)
     except ValueError:
-        return Node(Unknown(node.path, "since it is no JSON"), node.path)
+        return Node(Unknown(node.path, "since it is not JSON"), node.path)
 
 
 def _texts(node: Node) -> tuple[str, ...]:

@@ -89,14 +89,14 @@ def of_image(reference: str) -> Release:
         return Release(
             text=f"the image floats ({said})", contracts=(knowledge.newest(),), floats=True
         )
-    return Release(text=f"the image's tag {image.tag!r} is no release of vLLM")
+    return Release(text=f"the image's tag {image.tag!r} is not a release of vLLM")
 
 
 def of_version(text: str, *, early: bool = False) -> Release:
     """Return the contracts that hold for a version such as `0.18.1`."""
     match = re.match(r"v?(\d+)\.(\d+)(?:\.(\d+))?", text)
     if match is None:
-        return Release(text=f"{text!r} is no version")
+        return Release(text=f"{text!r} is not a version")
     wanted = (int(match[1]), int(match[2]), int(match[3] or 0))
     shown = ".".join(map(str, wanted))
     return _neighbors(wanted, shown, early)

@@ -26,7 +26,7 @@ def faults(
             continue
         default = _member(defaults, key)
         if default is _ABSENT:
-            yield f"{here} is no key of the chart"
+            yield f"{here} is not a key of the chart"
         elif _kind(value) == _kind(default) == "map":
             if default or (strict and key not in _LABELS):
                 yield from faults(value, default, open_values, here, strict=strict)

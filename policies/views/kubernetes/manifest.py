@@ -155,7 +155,7 @@ def _inside_group(manifest: Manifest, depth: int) -> Iterator[Manifest]:
             try:
                 yield from of_text(each)
             except yaml.YAMLError:
-                yield Manifest(body=Node(Unknown("yaml", "since it is no YAML")))
+                yield Manifest(body=Node(Unknown("yaml", "since it is not YAML")))
     objects = manifest.body["objs"]
     if objects.value is not None:
         for item in _members(objects):

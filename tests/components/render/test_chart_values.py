@@ -80,7 +80,7 @@ def test_every_key_exists_upstream(chart: str, plan: str) -> None:
 def test_a_misspelt_key_is_found() -> None:
     defaults = _defaults("gpu-operator")
     assert list(faults({"driver": {"enable": False}}, defaults, {})) == [
-        "driver.enable is no key of the chart"
+        "driver.enable is not a key of the chart"
     ]
 
 

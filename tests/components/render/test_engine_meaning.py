@@ -94,7 +94,7 @@ def test_liveness_is_patient_and_readiness_is_not() -> None:
 
 
 def test_replicas_are_disrupted_one_by_one_and_broken_ones_at_any_time() -> None:
-    """A minimum would block the drain of a node with a model's only replica for ever, and so would
+    """A minimum would block the drain of a node with a model's only replica forever, and so would
     a replica that never becomes ready (Kubernetes' default, IfHealthyBudget).
     """
     budget = cast("dict[str, Any]", engine.disruption_budget(models()[0]))

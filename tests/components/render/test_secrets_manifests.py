@@ -143,7 +143,7 @@ def test_a_store_reads_named_secrets_of_one_namespace() -> None:
     ("seconds", "text"), [(60, "1m0s"), (3600, "1h0m0s"), (5400, "1h30m0s"), (45, "45s")]
 )
 def test_a_duration_is_written_as_it_is_stored(seconds: int, text: str) -> None:
-    """`1h` would be stored as `1h0m0s` and differ for ever."""
+    """`1h` would be stored as `1h0m0s` and differ forever."""
     assert secrets.duration(seconds) == text
 
 

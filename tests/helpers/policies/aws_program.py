@@ -11,10 +11,10 @@ from policies.core.nodes import Node
 from policies.core.unknowns import plain
 from policies.frame.evaluate import aws_findings
 from policies.views.aws.resource import AwsResource
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 
 ACCOUNT: Final = "111122223333"
-CONTEXT: Final = Context(pulumi=True, today=lab.TODAY, regions=("us-east-1", "us-east"))
+CONTEXT: Final = Context(pulumi=True, today=compliant_stack.TODAY, regions=("us-east-1", "us-east"))
 Json = dict[str, Any]
 
 
@@ -176,4 +176,4 @@ def found(
 
 def granting(*statements: Json) -> dict[str, Json]:
     """Return the compliant program with another identity policy."""
-    return lab.broken("grant.policy", document(*statements), compliant())
+    return compliant_stack.broken("grant.policy", document(*statements), compliant())

@@ -10,7 +10,7 @@ from policies.core.nodes import Node
 from policies.core.unknowns import plain
 from policies.frame.evaluate import findings
 from policies.views.kubernetes.manifest import Manifest, Options
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTAINER, CONTEXT, Json
 
 Attempt = Callable[[], list[Finding]]
@@ -19,17 +19,19 @@ QOS = "k8s-pod-be-guaranteed"
 
 def engine(path: str = "", value: Any = None) -> Json:
     """Return the engine's StatefulSet, with one field changed."""
-    return (lab.broken(path, value) if path else lab.compliant())["engine"]
+    return (compliant_stack.broken(path, value) if path else compliant_stack.compliant())["engine"]
 
 
-def pod_spec(path: str = f"{CONTAINER}.resources.limits.cpu", value: Any = lab.ABSENT) -> Json:
+def pod_spec(
+    path: str = f"{CONTAINER}.resources.limits.cpu", value: Any = compliant_stack.ABSENT
+) -> Json:
     """Return a pod's spec that is not Guaranteed, or broken otherwise."""
     return engine(path, value)["spec"]["template"]["spec"]
 
 
 def only(*bodies: Json, fragment: bool = False, type: str = "") -> list[Finding]:
     """Return the findings at these objects alone."""
-    made = [lab.manifest(body) for body in bodies]
+    made = [compliant_stack.manifest(body) for body in bodies]
     if type:
         made = [replace(each, options=Options(type=type)) for each in made]
     context = replace(CONTEXT, whole=False)
@@ -38,7 +40,7 @@ def only(*bodies: Json, fragment: bool = False, type: str = "") -> list[Finding]
 
 def custom(kind: str, spec: Json, api: str = "example.com/v1") -> Json:
     """Return a custom resource in our namespace."""
-    meta = {"name": "x", "namespace": lab.NAMESPACE}
+    meta = {"name": "x", "namespace": compliant_stack.NAMESPACE}
     return {"apiVersion": api, "kind": kind, "metadata": meta, "spec": spec}
 
 

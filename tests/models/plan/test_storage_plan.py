@@ -70,7 +70,7 @@ def cpu_pool(settings: Settings) -> Settings:
     [(None, 0, 1), (None, 1, 1), (None, 2, 2), (None, 3, 3), (None, 9, 3), (2, 5, 2), (1, 9, 1)],
 )
 def test_copies_are_never_more_than_nodes(asked: int | None, nodes: int, kept: int) -> None:
-    """A volume with more copies than nodes stays degraded for ever."""
+    """A volume with more copies than nodes stays degraded forever."""
     assert replica_count(Longhorn(replicas=asked), nodes) == kept
 
 

@@ -283,7 +283,7 @@ def test_legal_sizes_follow_heads_groups_and_widths(
 
 
 def test_a_node_bounds_the_legal_sizes() -> None:
-    """VLLM-19: what spans two nodes waits for ever."""
+    """VLLM-19: what spans two nodes waits forever."""
     for on in catalog().accelerators.values():
         assert max(legal("qwen3-8b", on.name)) <= node_gpus(on)
 

@@ -12,7 +12,7 @@ from policies.changes.preview import immutable_changes, preview_findings
 from policies.frame import agreements
 from policies.frame.evaluate import findings
 from policies.views.kubernetes.manifest import Options
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTEXT, TODAY
 
 pytestmark = pytest.mark.pure
@@ -102,10 +102,12 @@ def test_labels_come_from_settings_or_configuration() -> None:
 
 def test_accepted_data_loss_stands_for_protection() -> None:
     """One change may replace what is named; the next preview asks again."""
-    claim = lab.manifest(lab.compliant()["claim"], Options(type="kubernetes:v1:x"))
-    assert lab.refused(findings([claim], CONTEXT), "k8s-data-be-protected")
+    claim = compliant_stack.manifest(
+        compliant_stack.compliant()["claim"], Options(type="kubernetes:v1:x")
+    )
+    assert compliant_stack.refused(findings([claim], CONTEXT), "k8s-data-be-protected")
     accepted = replace(CONTEXT, accept_data_loss=frozenset({claim.label}))
-    assert not lab.refused(findings([claim], accepted), "k8s-data-be-protected")
+    assert not compliant_stack.refused(findings([claim], accepted), "k8s-data-be-protected")
 
 
 def step(op: str, body: dict[str, Any], new: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -120,8 +122,8 @@ def step(op: str, body: dict[str, Any], new: dict[str, Any] | None = None) -> di
 @pytest.mark.parametrize("op", ["replace", "create-replacement", "delete-replaced", "delete"])
 def test_replacing_what_holds_data_needs_an_approval(op: str) -> None:
     """PULK-02, MINIO-01: the preview calls it "replace", and the volume is gone."""
-    stack = lab.compliant()
-    new = lab.broken("claim.spec.accessModes", ["ReadWriteOnce"])["claim"]
+    stack = compliant_stack.compliant()
+    new = compliant_stack.broken("claim.spec.accessModes", ["ReadWriteOnce"])["claim"]
     document = {"steps": [step(op, stack["claim"], new), step("update", stack["service"])]}
     (finding,) = preview_findings(document, CONTEXT)
     assert finding.severity is Severity.ERROR
@@ -132,7 +134,7 @@ def test_replacing_what_holds_data_needs_an_approval(op: str) -> None:
 
 def test_replacing_an_engine_is_told() -> None:
     """PULK-02: all of its GPU pods go down at once."""
-    old = lab.broken("engine.spec.replicas", 3)["engine"]
+    old = compliant_stack.broken("engine.spec.replicas", 3)["engine"]
     (finding,) = preview_findings({"steps": [step("replace", old, old)]}, CONTEXT)
     assert finding.severity is Severity.WARNING
     assert "3 pods" in finding.message
@@ -158,7 +160,7 @@ CHANGES: list[tuple[str, str, Any, tuple[str, ...]]] = [
     ("claim", "spec.accessModes", ["ReadWriteOnce"], ("spec.accessModes",)),
     ("claim", "spec.storageClassName", "other", ("spec.storageClassName",)),
     ("claim", "spec.resources.requests.storage", "200Gi", ()),
-    ("service", "spec.clusterIP", lab.ABSENT, ("spec.clusterIP",)),
+    ("service", "spec.clusterIP", compliant_stack.ABSENT, ("spec.clusterIP",)),
 ]
 
 
@@ -167,8 +169,8 @@ def test_immutable_fields_are_known(
     name: str, path: str, value: Any, fields: tuple[str, ...]
 ) -> None:
     """ARGO-01: the API server refuses the update, or the provider replaces the object."""
-    old = lab.manifest(lab.compliant()[name])
-    new = lab.manifest(lab.broken(f"{name}.{path}", value)[name])
+    old = compliant_stack.manifest(compliant_stack.compliant()[name])
+    new = compliant_stack.manifest(compliant_stack.broken(f"{name}.{path}", value)[name])
     assert immutable_changes(old, new) == fields
 
 
@@ -176,4 +178,6 @@ def test_a_storage_class_cannot_change_at_all() -> None:
     """Its fields are immutable, and they stand at the top."""
     old = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "a"}
     new = {**old, "provisioner": "b"}
-    assert immutable_changes(lab.manifest(old), lab.manifest(new)) == ("provisioner",)
+    assert immutable_changes(compliant_stack.manifest(old), compliant_stack.manifest(new)) == (
+        "provisioner",
+    )

@@ -7,7 +7,7 @@ import pytest
 
 from policies.frame.registry import Scope, registered
 from sandbox.toolchain import Toolchain, ensure
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTAINER, NAMESPACE, POD, Json
 from tests.helpers.policies.previews import UNKNOWN, Preview, preview
 from tests.policies.rules.operators import test_secret_rules as secret_rules
@@ -31,7 +31,7 @@ SHOWN_AT = {
 }
 """Rules whose finding stands at another object than the broken one."""
 
-SHORT_NAMES = set(lab.compliant())
+SHORT_NAMES = set(compliant_stack.compliant())
 INSIDE = {
     rule
     for module, rules in ELSEWHERE.items()
@@ -78,21 +78,23 @@ def cases() -> tuple[dict[str, Json], set[tuple[str, str]]]:
     wanted: set[tuple[str, str]] = set()
     for index, (rule, (path, value)) in enumerate(first_rows().items()):
         namespace = f"triplane-case-{index}"
-        stack = moved(lab.broken(path, value), namespace)
+        stack = moved(compliant_stack.broken(path, value), namespace)
         broken = path.replace("|", ".").split(".")[0]
         kept = SHORT_NAMES if rule in STACK_IDS else {broken}
         for name in kept:
             objects[f"case-{index}-{name}"] = stack[name]
         named = SHOWN_AT.get(rule, broken)
-        wanted.add((rule, lab.manifest(stack[named]).label if named != "service" else ""))
+        wanted.add(
+            (rule, compliant_stack.manifest(stack[named]).label if named != "service" else "")
+        )
     return objects, wanted
 
 
 def other_cases() -> tuple[dict[str, Json], set[tuple[str, str]]]:
     """Return cases that need other objects than the compliant stack has."""
-    two = moved(lab.compliant(), "triplane-two")
+    two = moved(compliant_stack.compliant(), "triplane-two")
     second = {**two["scaler"], "metadata": {"name": "second", "namespace": "triplane-two"}}
-    foreign = moved(lab.compliant(), "foreign")
+    foreign = moved(compliant_stack.compliant(), "foreign")
     foreign["namespace"]["metadata"]["labels"]["istio-injection"] = "enabled"
     meta = {"name": "isvc", "namespace": NAMESPACE}
     isvc: Json = {
@@ -112,7 +114,10 @@ def other_cases() -> tuple[dict[str, Json], set[tuple[str, str]]]:
     objects = {f"two-{name}": body for name, body in two.items()}
     objects |= {f"foreign-{name}": body for name, body in foreign.items()}
     objects |= {"second": second, "isvc": isvc, "patch": patch, "release": release}
-    objects |= {"chart": chart, "open": moved(lab.compliant(), "triplane-open")["claim"]}
+    objects |= {
+        "chart": chart,
+        "open": moved(compliant_stack.compliant(), "triplane-open")["claim"],
+    }
     return objects, {
         ("k8s-workload-have-one-autoscaler", "ScaledObject/triplane-two/llama"),
         ("k8s-namespace-inject-no-engine", "Namespace/foreign"),
@@ -135,7 +140,7 @@ def inside() -> dict[str, Json]:
     seen: set[str] = set()
     for rule, path, value, _ in secret_rules.CASES:
         if rule not in seen:
-            stack = lab.broken(path, value, stack)
+            stack = compliant_stack.broken(path, value, stack)
         seen.add(rule)
     stack |= shared(shareManagerNodeSelector="", dataLocality="strict-local", numberOfReplicas="2")
     bare = {"chart": "gpu-operator", "namespace": "gpu-operator", "skipAwait": True}
@@ -189,15 +194,17 @@ def test_the_inside_of_a_region_is_refused_by_the_engine(tools: Toolchain, tmp_p
 @pytest.fixture(scope="module")
 def refused(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Preview:
     """Preview every broken object at once, with unknowns among them, and a broken plan."""
-    unknown = moved(lab.broken(f"{CONTAINER}.args.1", UNKNOWN), "triplane-unknown")
+    unknown = moved(compliant_stack.broken(f"{CONTAINER}.args.1", UNKNOWN), "triplane-unknown")
     unknown["engine"]["spec"]["template"]["spec"]["containers"][0]["image"] = UNKNOWN
     objects = {**cases()[0], **other_cases()[0], "unknown": unknown["engine"]}
     plan = {"plan": inputs()}
     for rule, path, value, _ in BROKEN_PLANS:
         if rule != "plan-pools":
-            plan = lab.broken(f"plan.{path}", value, plan)
-    plan = lab.broken("plan.models.0.replicasMin", 99, plan)
-    plan = lab.broken("plan.models.0.budget", {"verdict": "cannot-serve", "reasons": []}, plan)
+            plan = compliant_stack.broken(f"plan.{path}", value, plan)
+    plan = compliant_stack.broken("plan.models.0.replicasMin", 99, plan)
+    plan = compliant_stack.broken(
+        "plan.models.0.budget", {"verdict": "cannot-serve", "reasons": []}, plan
+    )
     home = tmp_path_factory.mktemp("refused")
     return preview(home, tools, objects, plan=plan["plan"], settings=LABELS, unprotected=["open"])
 
@@ -236,8 +243,8 @@ def test_a_compliant_stack_passes_and_its_exceptions_are_shown(
     tools: Toolchain, tmp_path: Path
 ) -> None:
     """All rules mandatory, the cluster unknown, an exception from either source: exit code 0."""
-    stack = lab.broken(f"{CONTAINER}.image", "vllm/vllm-openai:latest")
-    stack = lab.broken(f"{POD}.hostIPC", True, stack)
+    stack = compliant_stack.broken(f"{CONTAINER}.image", "vllm/vllm-openai:latest")
+    stack = compliant_stack.broken(f"{POD}.hostIPC", True, stack)
     record = {
         "rule": "k8s-container-pin-image",
         "object": "StatefulSet/triplane-models/llama",

@@ -29,7 +29,7 @@ from policies.frame.explain import renewed
 from policies.frame.pack import policies
 from policies.frame.sdk import watch_configuration
 from policies.frame.session import Session
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 
 pytestmark = pytest.mark.pure
 
@@ -96,7 +96,7 @@ def test_every_rule_says_what_and_how_to_mend() -> None:
 
 def test_every_rule_is_a_mandatory_policy() -> None:
     """What is advisory is waved through."""
-    made = policies(Session(lab.TODAY))
+    made = policies(Session(compliant_stack.TODAY))
     advisory = {each.name for each in made if each.enforcement_level != EnforcementLevel.MANDATORY}
     assert advisory == {"k8s-object-show-warnings", "k8s-stack-show-warnings"}
     assert {each.name for each in made} >= {rule.id for rule in RULES}
@@ -158,37 +158,44 @@ def shown(session: Session, body: dict[str, Any], resource_type: str) -> dict[st
 
 def test_a_compliant_resource_is_not_reported() -> None:
     """Through the SDK's own proxies."""
-    session = Session(lab.TODAY)
-    assert shown(session, lab.compliant()["engine"], "kubernetes:apps/v1:StatefulSet") == {}
+    session = Session(compliant_stack.TODAY)
+    assert (
+        shown(session, compliant_stack.compliant()["engine"], "kubernetes:apps/v1:StatefulSet")
+        == {}
+    )
 
 
 def test_changed_inputs_are_read_anew() -> None:
     """One process serves the preview and the update that follows it."""
-    session = Session(lab.TODAY)
+    session = Session(compliant_stack.TODAY)
     kind = "kubernetes:apps/v1:StatefulSet"
-    assert shown(session, lab.compliant()["engine"], kind) == {}
-    body = lab.broken("engine.spec.template.spec.hostNetwork", True)["engine"]
+    assert shown(session, compliant_stack.compliant()["engine"], kind) == {}
+    body = compliant_stack.broken("engine.spec.template.spec.hostNetwork", True)["engine"]
     assert set(shown(session, body, kind)) == {"k8s-pod-stay-off-host"}
-    assert shown(session, lab.compliant()["engine"], kind) == {}
+    assert shown(session, compliant_stack.compliant()["engine"], kind) == {}
 
 
 def test_an_unknown_in_a_proxy_is_reported_by_its_rule() -> None:
     """The SDK would turn the exception into advice."""
-    body = lab.broken("engine.spec.template.spec.containers.0.image", proxy.UNKNOWN_STRING_VALUE)
-    told = shown(Session(lab.TODAY), body["engine"], "kubernetes:apps/v1:StatefulSet")
+    body = compliant_stack.broken(
+        "engine.spec.template.spec.containers.0.image", proxy.UNKNOWN_STRING_VALUE
+    )
+    told = shown(Session(compliant_stack.TODAY), body["engine"], "kubernetes:apps/v1:StatefulSet")
     assert "cannot verify" in told["k8s-container-pin-image"][0]
 
 
 def test_an_excused_finding_is_shown_as_advice() -> None:
     """Shown in every preview, with owner and date."""
-    session = Session(lab.TODAY)
+    session = Session(compliant_stack.TODAY)
     record = (
         '{"exceptions": [{"rule": "k8s-container-pin-image", "owner": "platform team", '
         '"object": "StatefulSet/triplane-models/llama", "reason": "waits for a release", '
         '"expires": "2026-12-31"}]}'
     )
     session.configure({"triplane:platform": record})
-    body = lab.broken("engine.spec.template.spec.containers.0.image", "a/vllm-openai:latest")
+    body = compliant_stack.broken(
+        "engine.spec.template.spec.containers.0.image", "a/vllm-openai:latest"
+    )
     told = shown(session, body["engine"], "kubernetes:apps/v1:StatefulSet")
     assert list(told) == ["k8s-object-show-warnings"]
     assert "platform team" in told["k8s-object-show-warnings"][0]
@@ -196,7 +203,7 @@ def test_an_excused_finding_is_shown_as_advice() -> None:
 
 def test_an_expired_exception_refuses_the_preview() -> None:
     """On the stack itself, so that it is seen whatever else is there."""
-    session = Session(lab.TODAY)
+    session = Session(compliant_stack.TODAY)
     record = (
         '{"exceptions": [{"rule": "a", "object": "b", "reason": "long enough", "owner": "c", '
         '"expires": "2026-01-01"}]}'

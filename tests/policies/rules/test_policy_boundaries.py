@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.core.findings import Finding
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import ABSENT, CONTAINER, POD, Json
 from tests.helpers.policies.engine_files import H100, engine, errors, found, severities
 
@@ -24,7 +24,12 @@ LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 
 def refusals(path: str, value: Any, rule: str) -> list[str]:
     """Return what a rule refuses in the compliant stack with one field changed."""
-    return [str(each) for each in lab.refused(lab.found(lab.broken(path, value)), rule)]
+    return [
+        str(each)
+        for each in compliant_stack.refused(
+            compliant_stack.found(compliant_stack.broken(path, value)), rule
+        )
+    ]
 
 
 @pytest.mark.parametrize(
@@ -33,9 +38,9 @@ def refusals(path: str, value: Any, rule: str) -> list[str]:
 )
 def test_a_limit_of_zero_is_none(cpu: Any, refused: bool) -> None:
     """Kubernetes leaves zero quantities out when it decides a pod's class (qos.go)."""
-    stack = lab.broken(f"{CONTAINER}.resources.limits.cpu", cpu)
-    stack = lab.broken(f"{CONTAINER}.resources.requests.cpu", cpu, stack)
-    assert bool(lab.refused(lab.found(stack), QOS)) == refused
+    stack = compliant_stack.broken(f"{CONTAINER}.resources.limits.cpu", cpu)
+    stack = compliant_stack.broken(f"{CONTAINER}.resources.requests.cpu", cpu, stack)
+    assert bool(compliant_stack.refused(compliant_stack.found(stack), QOS)) == refused
 
 
 @pytest.mark.parametrize(
@@ -78,7 +83,7 @@ def test_istios_proxy_is_accepted_with_all_four_bounds(changes: Json, refused: b
     """One pair that is unequal or absent makes the pod Burstable."""
     marks = {key: value for key, value in {**BOUNDS, **changes}.items() if value is not None}
     path = "engine.spec.template.metadata.annotations"
-    own = lab.compliant()["engine"]["spec"]["template"]["metadata"]["annotations"]
+    own = compliant_stack.compliant()["engine"]["spec"]["template"]["metadata"]["annotations"]
     assert bool(refusals(path, {**own, **marks}, INJECTION)) == refused
 
 
@@ -110,10 +115,15 @@ def test_every_kind_of_parallelism_counts_its_ranks(
 )
 def test_an_idle_count_is_the_minimum(least: Any, idle: int | None, refused: bool) -> None:
     """KEDA scales to idleReplicaCount, which must be below the minimum, while nothing triggers."""
-    stack = lab.broken("scaler.spec.minReplicaCount", least)
+    stack = compliant_stack.broken("scaler.spec.minReplicaCount", least)
     if idle is not None:
-        stack = lab.broken("scaler.spec.idleReplicaCount", idle, stack)
-    assert bool(lab.refused(lab.found(stack), "k8s-scaledobject-wake-from-zero")) == refused
+        stack = compliant_stack.broken("scaler.spec.idleReplicaCount", idle, stack)
+    assert (
+        bool(
+            compliant_stack.refused(compliant_stack.found(stack), "k8s-scaledobject-wake-from-zero")
+        )
+        == refused
+    )
 
 
 PRIMES = (2, 3, 5, 7, 101, 65537, 5_000_011)

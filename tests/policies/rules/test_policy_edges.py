@@ -15,7 +15,7 @@ from policies.frame.evaluate import findings, plan_findings
 from policies.views.engine.cards import placement
 from policies.views.kubernetes.manifest import Manifest, Options, of_body
 from policies.views.kubernetes.workload import pods_of
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import ABSENT, CONTAINER, CONTEXT, POD, Json
 from tests.helpers.policies.engine_files import engine, found, severities
 from tests.helpers.policies.slips import release
@@ -263,10 +263,10 @@ def test_a_rule_changes_its_mind_at_the_edge(
     rule: str, changes: dict[str, Any], refused: bool
 ) -> None:
     """A neighbor of what is refused is let through, and the other way round."""
-    stack = lab.compliant()
+    stack = compliant_stack.compliant()
     for path, value in changes.items():
-        stack = lab.broken(path, value, stack)
-    told = [str(each) for each in lab.refused(lab.found(stack), rule)]
+        stack = compliant_stack.broken(path, value, stack)
+    told = [str(each) for each in compliant_stack.refused(compliant_stack.found(stack), rule)]
     assert bool(told) == refused, told
 
 
@@ -278,10 +278,10 @@ def test_replicas_one_after_another_take_their_times_together(
     startup: str, policy: Any, refused: bool
 ) -> None:
     """Two of 1,800 s are the 3,600 s that Pulumi waits; two of 1,801 s are not."""
-    stack = lab.broken("engine.spec.podManagementPolicy", policy)
-    stack = lab.broken("engine.spec.replicas", 2, stack)
-    stack = lab.broken(f"{MARKS}|triplane.dev/startup-seconds", startup, stack)
-    assert bool(lab.refused(lab.found(stack), AWAIT)) == refused
+    stack = compliant_stack.broken("engine.spec.podManagementPolicy", policy)
+    stack = compliant_stack.broken("engine.spec.replicas", 2, stack)
+    stack = compliant_stack.broken(f"{MARKS}|triplane.dev/startup-seconds", startup, stack)
+    assert bool(compliant_stack.refused(compliant_stack.found(stack), AWAIT)) == refused
 
 
 @pytest.mark.parametrize(
@@ -340,14 +340,14 @@ def test_any_engine_compiles_for_a_minute_and_perhaps_for_two(
 )
 def test_a_release_names_one_version(version: str, refused: bool) -> None:
     """Helm takes the newest chart within a range."""
-    told = lab.refused(release(version=version), "k8s-release-pin-version")
+    told = compliant_stack.refused(release(version=version), "k8s-release-pin-version")
     assert bool(told) == refused
 
 
 @pytest.mark.parametrize(("chart", "refused"), [("tools", True), ("./tools", False), ("/t", False)])
 def test_a_local_chart_needs_no_version(chart: str, refused: bool) -> None:
     """It is what it is in this commit."""
-    assert bool(lab.refused(release(chart=chart), "k8s-release-pin-version")) == refused
+    assert bool(compliant_stack.refused(release(chart=chart), "k8s-release-pin-version")) == refused
 
 
 @pytest.mark.parametrize(("parent", "refused"), [("urn:chart", False), ("urn:other", True)])
@@ -361,7 +361,7 @@ def test_a_component_whose_objects_are_seen_is_let_through(parent: str, refused:
     chart = made("helm.sh/v4:Chart", "urn:chart")
     child = replace(made("v1:ConfigMap", "urn:child", parent), implied_kind="ConfigMap")
     rule = "k8s-component-show-objects"
-    assert bool(lab.refused(findings([chart, child], CONTEXT), rule)) == refused
+    assert bool(compliant_stack.refused(findings([chart, child], CONTEXT), rule)) == refused
 
 
 @pytest.mark.parametrize(
@@ -408,13 +408,13 @@ def test_an_ignored_count_is_left_to_the_autoscaler(
     ignored: tuple[str, ...], refused: bool
 ) -> None:
     """Pulumi then never writes it again."""
-    stack = lab.broken("engine.spec.replicas", 2)
-    made = [lab.manifest(body) for name, body in stack.items() if name != "engine"]
-    workload = lab.manifest(stack["engine"])
+    stack = compliant_stack.broken("engine.spec.replicas", 2)
+    made = [compliant_stack.manifest(body) for name, body in stack.items() if name != "engine"]
+    workload = compliant_stack.manifest(stack["engine"])
     assert workload.options is not None
     options = replace(workload.options, ignore_changes=ignored)
     told = findings([*made, replace(workload, options=options)], CONTEXT)
-    assert bool(lab.refused(told, "k8s-workload-leave-replicas")) == refused
+    assert bool(compliant_stack.refused(told, "k8s-workload-leave-replicas")) == refused
 
 
 @pytest.mark.parametrize(
@@ -470,15 +470,15 @@ def test_a_clouds_name_is_the_card_that_it_has(select: str, product: str, gib: i
 )
 def test_a_plan_may_reach_its_bounds(rule: str, path: str, value: float, refused: bool) -> None:
     """What costs as much as it may is let through, a hundredth of a cent less is not."""
-    changed = lab.broken(f"plan.{path}", value, {"plan": inputs()})["plan"]
-    assert bool(lab.refused(plan_findings(changed, CONTEXT), rule)) == refused
+    changed = compliant_stack.broken(f"plan.{path}", value, {"plan": inputs()})["plan"]
+    assert bool(compliant_stack.refused(plan_findings(changed, CONTEXT), rule)) == refused
 
 
 @pytest.mark.parametrize(("version", "told"), [("0.33.0", []), ("0.24.0", ["warning"])])
 def test_a_model_is_proved_for_one_release(version: str, told: list[str]) -> None:
     """catalog/models says engine 0.33.0 of it; another may load it in another way."""
-    stack = lab.broken(f"{MARKS}|triplane.dev/model", "llama31-8b-instruct")
-    stack = lab.broken(f"{MARKS}|triplane.dev/engine-version", version, stack)
+    stack = compliant_stack.broken(f"{MARKS}|triplane.dev/model", "llama31-8b-instruct")
+    stack = compliant_stack.broken(f"{MARKS}|triplane.dev/engine-version", version, stack)
     rule = "k8s-pod-run-admitted-model"
-    of_rule = [each for each in lab.found(stack) if each.rule == rule]
+    of_rule = [each for each in compliant_stack.found(stack) if each.rule == rule]
     assert [each.severity.value for each in of_rule if "is proved for" in each.message] == told

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from models.core.findings import Severity
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import ABSENT, CONTAINER, POD
 from tests.helpers.policies.engine_files import H100, engine, errors, found
 
@@ -200,9 +200,9 @@ def test_a_remedy_that_is_carried_out_is_accepted(
     rule: str, path: str, value: Any, said: str, where: str, fixed: Any
 ) -> None:
     """A person does what the message says, once."""
-    stack = lab.broken(path, value)
-    told = lab.refused(lab.found(stack), rule)
+    stack = compliant_stack.broken(path, value)
+    told = compliant_stack.refused(compliant_stack.found(stack), rule)
     assert told
     assert any(said in each.remedy for each in told), told[0].remedy
-    after = lab.found(lab.broken(where, fixed, stack))
+    after = compliant_stack.found(compliant_stack.broken(where, fixed, stack))
     assert [str(each) for each in after if each.severity is not Severity.WARNING] == []

@@ -7,7 +7,7 @@ import pytest
 
 from models.core.findings import Severity
 from policies.frame.registry import Scope, registered
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import ABSENT, CONTAINER, POD
 
 pytestmark = pytest.mark.pure
@@ -251,7 +251,9 @@ BROKEN: list[tuple[str, str, Any, str]] = [
 )
 def test_a_broken_field_is_refused_by_name(rule: str, path: str, value: Any, label: str) -> None:
     """Whoever reads the message must know which object, which field and what to do."""
-    found = lab.refused(lab.found(lab.broken(path, value)), rule)
+    found = compliant_stack.refused(
+        compliant_stack.found(compliant_stack.broken(path, value)), rule
+    )
     assert found, "the rule finds nothing"
     assert {each.subject for each in found} == {label}
     assert all(each.message and each.remedy for each in found)
@@ -321,8 +323,8 @@ def test_fixtures_elsewhere_name_their_rule(pattern: str) -> None:
 
 def test_limits_without_requests_are_accepted() -> None:
     """The API server copies limits to requests; refusing that would teach people to ignore us."""
-    found = lab.found(lab.broken(f"{CONTAINER}.resources.requests", ABSENT))
-    assert lab.refused(found, "k8s-pod-be-guaranteed") == []
+    found = compliant_stack.found(compliant_stack.broken(f"{CONTAINER}.resources.requests", ABSENT))
+    assert compliant_stack.refused(found, "k8s-pod-be-guaranteed") == []
 
 
 @pytest.mark.parametrize(
@@ -343,5 +345,5 @@ def test_limits_without_requests_are_accepted() -> None:
 )
 def test_another_notation_of_the_same_is_accepted(path: str, value: Any) -> None:
     """Rules compare what is meant, not how it is written."""
-    found = lab.found(lab.broken(path, value))
+    found = compliant_stack.found(compliant_stack.broken(path, value))
     assert [str(each) for each in found if each.severity is not Severity.WARNING] == []

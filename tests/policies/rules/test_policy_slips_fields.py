@@ -6,7 +6,7 @@ from policies.core.nodes import Node
 from policies.core.unknowns import SENTINELS
 from policies.frame.evaluate import findings
 from policies.views.kubernetes.manifest import Manifest, Options
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTAINER, CONTEXT, POD
 from tests.helpers.policies.slips import QOS, Attempt, custom, engine, only, pod_spec, release
 
@@ -199,7 +199,10 @@ ATTEMPTS: dict[str, tuple[str, Attempt]] = {
                 "DaemonSet",
                 {
                     "template": {
-                        "spec": {"hostNetwork": True, "containers": [lab.small_container("a")]}
+                        "spec": {
+                            "hostNetwork": True,
+                            "containers": [compliant_stack.small_container("a")],
+                        }
                     }
                 },
                 "apps/v1",
@@ -244,7 +247,9 @@ ATTEMPTS: dict[str, tuple[str, Attempt]] = {
     ),
     "an unprotected volume": (
         "k8s-data-be-protected",
-        lambda: only(lab.compliant()["claim"], type="kubernetes:core/v1:PersistentVolumeClaim"),
+        lambda: only(
+            compliant_stack.compliant()["claim"], type="kubernetes:core/v1:PersistentVolumeClaim"
+        ),
     ),
     "an unprotected set with volumes": (
         "k8s-data-be-protected",
@@ -266,6 +271,6 @@ ATTEMPTS: dict[str, tuple[str, Attempt]] = {
 def test_an_attempt_to_slip_past_is_refused(attempt: str) -> None:
     """Each of these got past somebody's checks."""
     rule, made = ATTEMPTS[attempt]
-    found = lab.refused(made(), rule)
+    found = compliant_stack.refused(made(), rule)
     assert found, f"{attempt} slips past {rule}"
     assert all(each.subject and each.message and each.remedy for each in found)

@@ -8,7 +8,7 @@ import pytest
 from policies.core.nodes import Node
 from policies.frame.evaluate import findings
 from policies.views.kubernetes.manifest import Manifest, Options, of_text
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTAINER, CONTEXT
 from tests.helpers.policies.slips import (
     QOS,
@@ -27,7 +27,10 @@ ATTEMPTS: dict[str, tuple[str, Attempt]] = {
     "a Deployment": (
         QOS,
         lambda: only(
-            {**engine(f"{CONTAINER}.resources.limits.cpu", lab.ABSENT), "kind": "Deployment"}
+            {
+                **engine(f"{CONTAINER}.resources.limits.cpu", compliant_stack.ABSENT),
+                "kind": "Deployment",
+            }
         ),
     ),
     "a bare Pod": (QOS, lambda: only(custom("Pod", pod_spec(), "v1"))),
@@ -178,19 +181,25 @@ ATTEMPTS: dict[str, tuple[str, Attempt]] = {
                 "apiVersion": "v1",
                 "kind": "PodList",
                 "items": [
-                    {"metadata": {"name": "p", "namespace": lab.NAMESPACE}, "spec": pod_spec()}
+                    {
+                        "metadata": {"name": "p", "namespace": compliant_stack.NAMESPACE},
+                        "spec": pod_spec(),
+                    }
                 ],
             }
         ),
     ),
     "several documents in one text": (
         QOS,
-        lambda: in_text(engine(f"{CONTAINER}.resources.limits.cpu", lab.ABSENT)),
+        lambda: in_text(engine(f"{CONTAINER}.resources.limits.cpu", compliant_stack.ABSENT)),
     ),
     "a kind in other letters": (
         QOS,
         lambda: only(
-            {**engine(f"{CONTAINER}.resources.limits.cpu", lab.ABSENT), "kind": "STATEFULSET"}
+            {
+                **engine(f"{CONTAINER}.resources.limits.cpu", compliant_stack.ABSENT),
+                "kind": "STATEFULSET",
+            }
         ),
     ),
     "a patch of a workload": (
@@ -220,41 +229,43 @@ ATTEMPTS: dict[str, tuple[str, Attempt]] = {
 def test_an_attempt_to_slip_past_is_refused(attempt: str) -> None:
     """Each of these got past somebody's checks."""
     rule, made = ATTEMPTS[attempt]
-    found = lab.refused(made(), rule)
+    found = compliant_stack.refused(made(), rule)
     assert found, f"{attempt} slips past {rule}"
     assert all(each.subject and each.message and each.remedy for each in found)
 
 
 def test_a_second_autoscaler_is_refused() -> None:
     """KEDA-01: a legacy HPA beside a ScaledObject, whatever the API version says."""
-    stack = lab.compliant()
+    stack = compliant_stack.compliant()
     hpa = copy.deepcopy(stack["scaler"])
     hpa.update(apiVersion="autoscaling/v2", kind="HorizontalPodAutoscaler")
     hpa["metadata"]["name"] = "legacy"
     hpa["spec"] = {"scaleTargetRef": {"kind": "StatefulSet", "name": "llama"}, "maxReplicas": 2}
-    found = lab.refused(lab.found({**stack, "hpa": hpa}), "k8s-workload-have-one-autoscaler")
+    found = compliant_stack.refused(
+        compliant_stack.found({**stack, "hpa": hpa}), "k8s-workload-have-one-autoscaler"
+    )
     assert [each.subject for each in found] == ["HorizontalPodAutoscaler/triplane-models/legacy"]
 
 
 def test_sidecars_by_a_foreign_namespace_are_refused() -> None:
     """QOS-01: the namespace is somebody else's, the engine in it is bounded all the same."""
-    stack = lab.compliant()
+    stack = compliant_stack.compliant()
     for body in stack.values():
         if body["kind"] == "Namespace":
             body["metadata"] = {"name": "ml", "labels": {"istio-injection": "enabled"}}
         else:
             body["metadata"]["namespace"] = "ml"
-    found = lab.refused(lab.found(stack), "k8s-namespace-inject-no-engine")
+    found = compliant_stack.refused(compliant_stack.found(stack), "k8s-namespace-inject-no-engine")
     assert [each.subject for each in found] == ["Namespace/ml"]
 
 
 def test_ignored_replicas_are_accepted() -> None:
     """PULK-01: ignore_changes leaves the count to the autoscaler as well."""
-    stack = lab.broken("engine.spec.replicas", 2)
-    made = [lab.manifest(body) for body in stack.values()]
+    stack = compliant_stack.broken("engine.spec.replicas", 2)
+    made = [compliant_stack.manifest(body) for body in stack.values()]
     calm = Options(type="x", create_sec=3600, update_sec=3600, ignore_changes=("spec.replicas",))
     made = [replace(each, options=calm) if each.kind == "StatefulSet" else each for each in made]
-    assert lab.refused(findings(made, CONTEXT), "k8s-workload-leave-replicas") == []
+    assert compliant_stack.refused(findings(made, CONTEXT), "k8s-workload-leave-replicas") == []
 
 
 def images(*references: str) -> set[str]:

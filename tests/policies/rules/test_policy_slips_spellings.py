@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTAINER, POD
 from tests.helpers.policies.slips import QOS, Attempt, custom, engine, only, release
 
@@ -136,6 +136,6 @@ ATTEMPTS: dict[str, tuple[str, Attempt]] = {
 def test_an_attempt_to_slip_past_is_refused(attempt: str) -> None:
     """Each of these got past somebody's checks."""
     rule, made = ATTEMPTS[attempt]
-    found = lab.refused(made(), rule)
+    found = compliant_stack.refused(made(), rule)
     assert found, f"{attempt} slips past {rule}"
     assert all(each.subject and each.message and each.remedy for each in found)

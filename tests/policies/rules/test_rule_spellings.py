@@ -21,8 +21,7 @@ from cli.reading.files import read_text
 from models.core.findings import Finding
 from policies.core.context import Context
 from policies.frame.evaluate import findings
-from tests.helpers.policies import compliant_stack as lab
-from tests.helpers.policies import spelling
+from tests.helpers.policies import compliant_stack, spelling
 from tests.helpers.policies.compliant_stack import CONTEXT, Json
 
 pytestmark = pytest.mark.pure
@@ -64,7 +63,7 @@ def in_files(bodies: Sequence[Json], name: str) -> Seen:
 
 def in_preview(stack: Iterable[Json]) -> Seen:
     """Return what is found in a stack of a Pulumi program."""
-    return seen(findings([lab.manifest(body) for body in stack], CONTEXT))
+    return seen(findings([compliant_stack.manifest(body) for body in stack], CONTEXT))
 
 
 def respelled(bodies: Iterable[Json], seed: int, ways: Iterable[str] = spelling.ALL) -> list[Json]:
@@ -124,15 +123,15 @@ ROWS: Final = {f"{row[0]}:{row[1][-40:]}": row for row in BROKEN}
 def test_a_broken_stack_means_the_same_in_another_spelling(name: str) -> None:
     """Each refusal of the pack, in a preview."""
     _, path, value, _ = ROWS[name]
-    stack = list(lab.broken(path, value).values())
+    stack = list(compliant_stack.broken(path, value).values())
     assert in_preview(respelled(stack, seed=len(name))) == in_preview(stack)
 
 
 def test_unrelated_objects_change_nothing_in_a_preview() -> None:
     """The compliant stack stays compliant, a broken one is refused for the same reasons."""
-    others = [*spelling.bystanders("bystanders"), *spelling.bystanders(lab.NAMESPACE)]
+    others = [*spelling.bystanders("bystanders"), *spelling.bystanders(compliant_stack.NAMESPACE)]
     for _, path, value, _ in list(ROWS.values())[::7]:
-        stack = list(lab.broken(path, value).values())
+        stack = list(compliant_stack.broken(path, value).values())
         after = in_preview([*others[:4], *stack, *others[4:]])
         assert {each for each in after if "bystander" not in each[2]} == in_preview(stack), path
 

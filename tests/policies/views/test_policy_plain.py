@@ -19,7 +19,7 @@ from policies.frame.evaluate import findings
 from policies.views.kubernetes.manifest import of_text
 from policies.views.kubernetes.words import words_of
 from policies.views.promql import query as promql
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTEXT
 
 pytestmark = pytest.mark.pure
@@ -55,7 +55,7 @@ def test_dates_and_cycles_of_yaml_are_read() -> None:
 
 ENGINE_PATHS = sorted(
     path
-    for path in lab.leaf_paths(lab.compliant()["engine"])
+    for path in compliant_stack.leaf_paths(compliant_stack.compliant()["engine"])
     # What identifies the object: without it, it is another one.
     if not path.startswith(("apiVersion", "kind", "metadata|name"))
 )
@@ -64,8 +64,13 @@ ENGINE_PATHS = sorted(
 @pytest.mark.parametrize("path", ENGINE_PATHS)
 def test_an_unknown_field_is_refused_or_of_no_concern(path: str) -> None:
     """PULP-01: no rule raises, and whatever changes in the findings is a refusal."""
-    found = findings([lab.with_unknown(lab.compliant()["engine"], path)], CONTEXT)
-    alone = {(each.rule, each.path) for each in lab.found({"engine": lab.compliant()["engine"]})}
+    found = findings(
+        [compliant_stack.with_unknown(compliant_stack.compliant()["engine"], path)], CONTEXT
+    )
+    alone = {
+        (each.rule, each.path)
+        for each in compliant_stack.found({"engine": compliant_stack.compliant()["engine"]})
+    }
     new = [each for each in found if (each.rule, each.path) not in alone]
     assert all(each.severity is Severity.UNKNOWN for each in new), [str(each) for each in new]
 
@@ -88,7 +93,9 @@ def test_an_unknown_field_is_refused_or_of_no_concern(path: str) -> None:
 )
 def test_what_a_rule_needs_is_refused_where_it_is_unknown(path: str) -> None:
     """A green preview that looked at nothing is worse than none."""
-    found = findings([lab.with_unknown(lab.compliant()["engine"], path)], CONTEXT)
+    found = findings(
+        [compliant_stack.with_unknown(compliant_stack.compliant()["engine"], path)], CONTEXT
+    )
     unknown = [each for each in found if each.severity is Severity.UNKNOWN]
     assert unknown
     assert all("cannot verify" in each.message for each in unknown)
@@ -144,13 +151,13 @@ json_values = st.recursive(
 
 
 @settings(deadline=None)
-@given(st.sampled_from(sorted(lab.compliant())), st.data())
+@given(st.sampled_from(sorted(compliant_stack.compliant())), st.data())
 def test_no_shape_makes_a_rule_raise(name: str, data: st.DataObject) -> None:
     """Other people's YAML holds anything anywhere; one bad file must not hide the others."""
-    body = lab.compliant()[name]
-    path = data.draw(st.sampled_from(sorted(lab.leaf_paths(body))))
-    changed = lab.broken(f"{name}|{path}", data.draw(json_values))
-    lab.found(changed)
+    body = compliant_stack.compliant()[name]
+    path = data.draw(st.sampled_from(sorted(compliant_stack.leaf_paths(body))))
+    changed = compliant_stack.broken(f"{name}|{path}", data.draw(json_values))
+    compliant_stack.found(changed)
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ STAYING: Final = ("ec2.DefaultSecurityGroup", "s3.BucketVersioning")
 def test_deleting_everything_leaves_nothing(
     work: ConfiguredProvider, place: tuple[Aws, Planes], made: Mapping[str, Made]
 ) -> None:
-    """What a delete forgets costs money for ever."""
+    """What a delete forgets costs money forever."""
     for each in reversed(list(made.values())):
         work.delete(each.type, each.urn, each.identity, each.outputs)
         work.delete(each.type, each.urn, each.identity, each.outputs)

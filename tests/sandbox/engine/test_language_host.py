@@ -105,7 +105,7 @@ def test_an_interrupt_ends_it_at_once_and_silently(host: Running) -> None:
 
 
 def test_it_ends_when_its_engine_is_gone(tmp_path: Path) -> None:
-    """An engine that was killed tells nobody; its host must not stay for ever."""
+    """An engine that was killed tells nobody; its host must not stay forever."""
     pid_file = tmp_path / "pid"
     # A shell plays the engine: it starts the host, notes its id and is gone.
     command = f'"{sys.executable}" -P "{HOST}" & echo $! > "{pid_file}"; sleep 2'

@@ -231,7 +231,7 @@ def test_the_list_of_scalers_is_that_of_the_chart_that_is_installed() -> None:
 
 
 def test_what_our_rendering_writes_is_among_what_is_read() -> None:
-    """A trigger of a type that is not judged would make every model of ours wait for ever."""
+    """A trigger of a type that is not judged would make every model of ours wait forever."""
     text = (PROJECT_ROOT / "components" / "render" / "engine" / "autoscaling.py").read_text()
     rendered = set(re.findall(r'^\s+"type": "(\w+)",$', text, re.MULTILINE))
     assert rendered == {"prometheus"}

@@ -29,7 +29,7 @@ BUILT_IN: Final = {
 
 
 def test_every_kind_is_looked_for_where_its_definition_serves_it() -> None:
-    """A kind at a wrong path is absent for ever, and nothing that names it is ever accepted."""
+    """A kind at a wrong path is absent forever, and nothing that names it is ever accepted."""
     served = {
         (f"{lock.group}/{version.name}", lock.kind): lock.plural
         for lock in read_lock()

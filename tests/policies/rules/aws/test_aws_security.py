@@ -30,7 +30,7 @@ from policies.frame.session import Session
 from policies.rules.aws import data, iam, machines, network, trust
 from policies.views.aws.iam import is_wide
 from policies.views.aws.resource import AwsResource, kind_of, region_of
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.aws_program import (
     ACCOUNT,
     CONTEXT,
@@ -167,17 +167,22 @@ BROKEN: list[tuple[str, str, Any, str]] = [
     ("aws-securitygroup-stay-closed", "egress.type", "ingress", ""),
     ("aws-defaultsecuritygroup-be-empty", "default.ingress", [{"self": True}], ""),
     ("aws-defaultsecuritygroup-be-empty", "default.egress", [{"protocol": "-1"}], ""),
-    ("aws-cluster-close-endpoint", "cluster.vpcConfig.publicAccessCidrs", lab.ABSENT, ""),
+    (
+        "aws-cluster-close-endpoint",
+        "cluster.vpcConfig.publicAccessCidrs",
+        compliant_stack.ABSENT,
+        "",
+    ),
     ("aws-cluster-close-endpoint", "cluster.vpcConfig.publicAccessCidrs.0", "0.0.0.0/0", ""),
     ("aws-cluster-close-endpoint", "cluster.vpcConfig.publicAccessCidrs", SENTINELS[4], ""),
     ("aws-cluster-close-endpoint", "cluster.vpcConfig", {"subnetIds": []}, ""),
-    ("aws-cluster-encrypt-secrets", "cluster.encryptionConfig", lab.ABSENT, ""),
+    ("aws-cluster-encrypt-secrets", "cluster.encryptionConfig", compliant_stack.ABSENT, ""),
     ("aws-cluster-encrypt-secrets", "cluster.encryptionConfig.resources", [], ""),
     ("aws-cluster-encrypt-secrets", "cluster.encryptionConfig.provider", {}, ""),
     ("aws-cluster-log-control-plane", "cluster.enabledClusterLogTypes", ["api"], ""),
-    ("aws-cluster-log-control-plane", "cluster.enabledClusterLogTypes", lab.ABSENT, ""),
+    ("aws-cluster-log-control-plane", "cluster.enabledClusterLogTypes", compliant_stack.ABSENT, ""),
     ("aws-key-rotate", "key.enableKeyRotation", False, ""),
-    ("aws-key-rotate", "key.enableKeyRotation", lab.ABSENT, ""),
+    ("aws-key-rotate", "key.enableKeyRotation", compliant_stack.ABSENT, ""),
     ("aws-subnet-give-no-address", "subnet.mapPublicIpOnLaunch", True, ""),
     (
         "aws-machine-have-no-address",
@@ -187,16 +192,26 @@ BROKEN: list[tuple[str, str, Any, str]] = [
     ),
     ("aws-machine-have-no-address", "nodes.remoteAccess", {"ec2SshKey": "k"}, ""),
     ("aws-machine-require-token", "template.metadataOptions.httpTokens", "optional", ""),
-    ("aws-machine-require-token", "template.metadataOptions", lab.ABSENT, ""),
+    ("aws-machine-require-token", "template.metadataOptions", compliant_stack.ABSENT, ""),
     ("aws-machine-require-token", "template.metadataOptions.httpPutResponseHopLimit", 3, ""),
     ("aws-machine-require-token", "template.metadataOptions.httpTokens", SENTINELS[2], ""),
-    ("aws-nodegroup-have-template", "nodes.launchTemplate", lab.ABSENT, ""),
+    ("aws-nodegroup-have-template", "nodes.launchTemplate", compliant_stack.ABSENT, ""),
     ("aws-volume-be-encrypted", "template.blockDeviceMappings.0.ebs.encrypted", "false", ""),
-    ("aws-volume-be-encrypted", "template.blockDeviceMappings.0.ebs.encrypted", lab.ABSENT, ""),
-    ("aws-volume-be-encrypted", "template.blockDeviceMappings", lab.ABSENT, ""),
-    ("aws-volume-be-encrypted", "files.encrypted", lab.ABSENT, ""),
+    (
+        "aws-volume-be-encrypted",
+        "template.blockDeviceMappings.0.ebs.encrypted",
+        compliant_stack.ABSENT,
+        "",
+    ),
+    ("aws-volume-be-encrypted", "template.blockDeviceMappings", compliant_stack.ABSENT, ""),
+    ("aws-volume-be-encrypted", "files.encrypted", compliant_stack.ABSENT, ""),
     ("aws-bucket-block-public-access", "block.blockPublicAcls", False, "Bucket/bucket"),
-    ("aws-bucket-block-public-access", "block.restrictPublicBuckets", lab.ABSENT, "Bucket/bucket"),
+    (
+        "aws-bucket-block-public-access",
+        "block.restrictPublicBuckets",
+        compliant_stack.ABSENT,
+        "Bucket/bucket",
+    ),
     ("aws-bucket-block-public-access", "block.bucket", "others", "Bucket/bucket"),
     ("aws-bucket-block-public-access", "block.bucket", SENTINELS[2], "Bucket/bucket"),
     ("aws-bucket-be-encrypted", "encryption.bucket", "others", "Bucket/bucket"),
@@ -217,7 +232,7 @@ BROKEN: list[tuple[str, str, Any, str]] = [
 @pytest.mark.parametrize(("rule", "path", "value", "label"), BROKEN)
 def test_a_broken_field_is_refused(rule: str, path: str, value: Any, label: str) -> None:
     """Each rule, each field that it reads: refused by that rule, with path and remedy."""
-    refused = lab.refused(found(lab.broken(path, value, compliant())), rule)
+    refused = compliant_stack.refused(found(compliant_stack.broken(path, value, compliant())), rule)
     assert refused, f"{rule} says nothing"
     assert all(each.message and each.remedy for each in refused)
     if label:
@@ -248,7 +263,7 @@ def test_every_rule_has_a_broken_field() -> None:
 def test_known_ways_to_more_rights_are_refused(actions: tuple[str, ...], resource: str) -> None:
     """Over several statements as well: rights add up."""
     rows = [statement(action, resource) for action in actions]
-    assert lab.refused(found(granting(*rows)), "aws-policy-escalate-nothing")
+    assert compliant_stack.refused(found(granting(*rows)), "aws-policy-escalate-nothing")
 
 
 def test_the_same_actions_on_named_resources_pass() -> None:
@@ -263,7 +278,9 @@ def test_the_same_actions_on_named_resources_pass() -> None:
     ["s3:GetObject", "secretsmanager:GetSecretValue", "ssm:GetParameter*", "kms:Decrypt"],
 )
 def test_data_of_everybody_is_not_read(action: str) -> None:
-    refused = lab.refused(found(granting(statement(action, "*"))), "aws-policy-expose-no-data")
+    refused = compliant_stack.refused(
+        found(granting(statement(action, "*"))), "aws-policy-expose-no-data"
+    )
     assert refused
 
 
@@ -282,19 +299,19 @@ def test_a_stranger_may_come_in_by_organization_only() -> None:
     """A wildcard beside a condition on the caller; `*` as its value is none."""
     row = statement("kms:Decrypt", "*", Principal="*")
     row["Condition"] = {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}
-    changed = lab.broken("key.policy", document(row), compliant())
+    changed = compliant_stack.broken("key.policy", document(row), compliant())
     assert found(changed) == ()
     row["Condition"] = {"StringLike": {"aws:PrincipalOrgID": "*"}}
-    changed = lab.broken("key.policy", document(row), compliant())
-    assert lab.refused(found(changed), "aws-policy-name-principals")
+    changed = compliant_stack.broken("key.policy", document(row), compliant())
+    assert compliant_stack.refused(found(changed), "aws-policy-name-principals")
     row["Condition"] = {"StringNotEquals": {"aws:PrincipalOrgID": "o-1"}}
-    changed = lab.broken("key.policy", document(row), compliant())
-    assert lab.refused(found(changed), "aws-policy-name-principals")
+    changed = compliant_stack.broken("key.policy", document(row), compliant())
+    assert compliant_stack.refused(found(changed), "aws-policy-name-principals")
 
 
 def test_a_web_identity_with_a_subject_passes() -> None:
     row = {**WEB, "Condition": {"StringEquals": {"oidc.eks:sub": "system:serviceaccount:a:b"}}}
-    assert found(lab.broken("role.assumeRolePolicy", document(row), compliant())) == ()
+    assert found(compliant_stack.broken("role.assumeRolePolicy", document(row), compliant())) == ()
 
 
 def test_what_is_decidable_is_decided_beside_an_unknown() -> None:
@@ -308,11 +325,11 @@ def test_what_is_decidable_is_decided_beside_an_unknown() -> None:
 
 def test_a_policy_of_the_programs_own_is_judged_where_it_is_made() -> None:
     """Its ARN is not known at preview; the link says where it comes from."""
-    changed = lab.broken("attached.policyArn", SENTINELS[2], compliant())
+    changed = compliant_stack.broken("attached.policyArn", SENTINELS[2], compliant())
     changed["own"] = {"kind": "iam.Policy", "policy": document()}
     links = {("attached", "policyArn"): ("own",)}
     assert found(changed, links=links) == ()
-    assert lab.refused(found(changed), "aws-role-take-narrow-policies")
+    assert compliant_stack.refused(found(changed), "aws-role-take-narrow-policies")
 
 
 def test_a_buckets_parts_are_found_by_their_links() -> None:
@@ -331,9 +348,9 @@ HOLDING = ("Cluster/cluster", "Key/key", "Bucket/bucket", "FileSystem/files")
 
 
 def test_what_holds_data_is_protected_or_named() -> None:
-    refused = lab.refused(found(compliant(), protect=False), "aws-data-be-protected")
+    refused = compliant_stack.refused(found(compliant(), protect=False), "aws-data-be-protected")
     assert {each.subject for each in refused} == set(HOLDING)
-    context = Context(pulumi=True, today=lab.TODAY, accept_data_loss=frozenset(HOLDING))
+    context = Context(pulumi=True, today=compliant_stack.TODAY, accept_data_loss=frozenset(HOLDING))
     assert found(compliant(), context, protect=False) == ()
 
 
@@ -347,7 +364,10 @@ def test_a_regions_approval_covers_that_region_only() -> None:
         regions=CONTEXT.regions,
         accept_data_loss=frozenset({"Cluster/us-east", "Bucket/us-east"}),
     )
-    assert len(lab.refused(found(stack, near, protect=False), "aws-data-be-protected")) == 2
+    assert (
+        len(compliant_stack.refused(found(stack, near, protect=False), "aws-data-be-protected"))
+        == 2
+    )
     right = Context(
         pulumi=True, regions=CONTEXT.regions, accept_data_loss=frozenset({"Cluster/us-east-1"})
     )
@@ -438,10 +458,10 @@ def test_what_counts_as_everything(arn: str, wide: bool) -> None:
     assert is_wide(arn) is wide
 
 
-@pytest.mark.parametrize("path", sorted(lab.leaf_paths(compliant())))
+@pytest.mark.parametrize("path", sorted(compliant_stack.leaf_paths(compliant())))
 def test_no_unknown_raises_whatever_it_stands_for(path: str) -> None:
     """The SDK would turn an exception into advice."""
-    changed = lab.broken(path, SENTINELS[2], compliant())
+    changed = compliant_stack.broken(path, SENTINELS[2], compliant())
     if not path.endswith("|kind"):
         assert isinstance(found(changed), tuple)
 
@@ -474,7 +494,7 @@ def through_the_sdk(stack: dict[str, Any], links: dict[str, str]) -> dict[str, l
 
     `links` are the resources that another one's `bucket` comes from, by name.
     """
-    session = Session(lab.TODAY)
+    session = Session(compliant_stack.TODAY)
     made = policies(session)
     opts = PolicyResourceOptions(True, [], None, [], PolicyCustomTimeouts(0, 0, 0), [])
     told: dict[str, list[str]] = {}

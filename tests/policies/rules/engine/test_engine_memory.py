@@ -135,7 +135,7 @@ def test_a_preview_refuses_a_thin_margin() -> None:
     ],
 )
 def test_ranks_are_as_many_as_gpus(words: list[str], gpus: int, said: str) -> None:
-    """VLLM-19: too few and the engine waits for Ray for ever."""
+    """VLLM-19: too few and the engine waits for Ray forever."""
     (message,) = errors(GPUS, engine([LLAMA, *words], gpus=gpus))
     assert said in message
 

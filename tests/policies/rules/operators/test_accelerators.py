@@ -14,7 +14,7 @@ from policies.views.aws.resource import AwsResource
 from policies.views.kubernetes.chart_values import faults
 from policies.views.kubernetes.gpu_operator import tolerates
 from policies.views.kubernetes.manifest import Manifest, Options
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTEXT, Json
 
 pytestmark = pytest.mark.pure
@@ -48,7 +48,7 @@ def with_values(**values: Any) -> Json:
 
 def engine(tolerations: list[Json] | None = None, **changes: Any) -> Json:
     """Return the lab's engine with other tolerations, resources or node labels."""
-    body = copy.deepcopy(lab.compliant()["engine"])
+    body = copy.deepcopy(compliant_stack.compliant()["engine"])
     spec = body["spec"]["template"]["spec"]
     if tolerations is not None:
         spec["tolerations"] = tolerations
@@ -71,14 +71,14 @@ def of(rule: str, *manifests: Manifest) -> list[Finding]:
 
 
 def test_the_compliant_release_is_let_through() -> None:
-    made = found(release(RELEASE), lab.manifest(engine()))
+    made = found(release(RELEASE), compliant_stack.manifest(engine()))
     rules = {REACH, SLICES, SHARE, DRIVER}
     assert [each for each in made if each.rule in rules or "-release-" in each.rule] == []
 
 
 def test_every_taint_that_engines_tolerate_is_tolerated_by_the_operator() -> None:
     """GPUO-02: else nodes never get the label that engines select."""
-    made = of(REACH, release(RELEASE), lab.manifest(engine([GPU, TEAM])))
+    made = of(REACH, release(RELEASE), compliant_stack.manifest(engine([GPU, TEAM])))
     assert sorted(each.path for each in made) == [
         "daemonsets.tolerations",
         "node-feature-discovery.worker.tolerations",
@@ -89,7 +89,7 @@ def test_every_taint_that_engines_tolerate_is_tolerated_by_the_operator() -> Non
 def test_a_taint_is_written_with_the_effect_that_is_tolerated() -> None:
     """An operator that tolerates NoSchedule only is evicted by NoExecute."""
     evicting = {**TEAM, "effect": "NoExecute"}
-    made = of(REACH, release(with_values()), lab.manifest(engine([GPU, evicting])))
+    made = of(REACH, release(with_values()), compliant_stack.manifest(engine([GPU, evicting])))
     assert made
     assert all("team=ml:NoExecute" in each.message for each in made)
 
@@ -99,12 +99,12 @@ def test_the_operator_may_tolerate_a_taint_in_any_way_that_kubernetes_takes() ->
         worker = {"worker": {"tolerations": [GPU, given]}}
         values = {"daemonsets": {"tolerations": [GPU, given]}, "node-feature-discovery": worker}
         body = with_values(**values)
-        assert of(REACH, release(body), lab.manifest(engine([GPU, TEAM]))) == [], given
+        assert of(REACH, release(body), compliant_stack.manifest(engine([GPU, TEAM]))) == [], given
 
 
 def test_one_of_the_places_is_not_enough() -> None:
     body = with_values(daemonsets={"tolerations": [GPU, TEAM]})
-    made = of(REACH, release(body), lab.manifest(engine([GPU, TEAM])))
+    made = of(REACH, release(body), compliant_stack.manifest(engine([GPU, TEAM])))
     assert [each.path for each in made] == ["node-feature-discovery.worker.tolerations"]
 
 
@@ -116,7 +116,7 @@ def test_another_regions_taints_are_not_this_operators() -> None:
         options = Options(
             type="kubernetes:apps/v1:StatefulSet", urn=f"u::triplane-{region}-m-engine"
         )
-        engine_there = replace(lab.manifest(engine([GPU, TEAM])), options=options)
+        engine_there = replace(compliant_stack.manifest(engine([GPU, TEAM])), options=options)
         made = findings([operator, engine_there], context)
         assert len([each for each in made if each.rule == REACH]) == count, region
 
@@ -136,17 +136,17 @@ def test_a_node_shows_its_taints_in_an_export() -> None:
         "metadata": {"name": "cluster-policy"},
         "spec": {"daemonsets": {"tolerations": [GPU]}, "driver": {"enabled": True}},
     }
-    made = of(REACH, lab.manifest(node), lab.manifest(policy))
+    made = of(REACH, compliant_stack.manifest(node), compliant_stack.manifest(policy))
     assert ["dedicated=gpu:NoSchedule" in each.message for each in made] == [True]
-    assert of(DRIVER, lab.manifest(node), lab.manifest(policy)) == []
+    assert of(DRIVER, compliant_stack.manifest(node), compliant_stack.manifest(policy)) == []
     other: Json = {**node, "metadata": {"name": "cpu-0", "labels": {"gpu": "none"}}}
-    assert of(REACH, lab.manifest(other), lab.manifest(policy)) == []
+    assert of(REACH, compliant_stack.manifest(other), compliant_stack.manifest(policy)) == []
     other["status"] = {"nodeInfo": {"osImage": "Amazon Linux 2023.9"}}
-    assert of(DRIVER, lab.manifest(other), lab.manifest(policy)) == []
+    assert of(DRIVER, compliant_stack.manifest(other), compliant_stack.manifest(policy)) == []
     node["status"] = {"nodeInfo": {"osImage": "Amazon Linux 2023.9"}}
-    assert len(of(DRIVER, lab.manifest(node), lab.manifest(policy))) == 1
+    assert len(of(DRIVER, compliant_stack.manifest(node), compliant_stack.manifest(policy))) == 1
     policy["spec"]["driver"]["enabled"] = False
-    assert of(DRIVER, lab.manifest(node), lab.manifest(policy)) == []
+    assert of(DRIVER, compliant_stack.manifest(node), compliant_stack.manifest(policy)) == []
 
 
 def group(image: str, labels: Json | None = None, name: str = "gpu") -> AwsResource:
@@ -202,11 +202,11 @@ def _raw_release(body: Json) -> Manifest:
 
 def test_a_slice_is_asked_for_by_the_name_it_has() -> None:
     """GPUO-04: a resource that no node has is never scheduled."""
-    asking = lab.manifest(engine(resource="nvidia.com/mig-3g.40gb"))
+    asking = compliant_stack.manifest(engine(resource="nvidia.com/mig-3g.40gb"))
     assert len(of(SLICES, release(RELEASE), asking)) == 1
     mixed = release(with_values(mig={"strategy": "mixed"}))
     assert of(SLICES, mixed, asking) == []
-    whole = lab.manifest(engine(labels={"nvidia.com/mig.config": "all-3g.40gb"}))
+    whole = compliant_stack.manifest(engine(labels={"nvidia.com/mig.config": "all-3g.40gb"}))
     assert len(of(SLICES, mixed, whole)) == 1
     assert of(SLICES, release(RELEASE), whole) == []
 
@@ -214,9 +214,11 @@ def test_a_slice_is_asked_for_by_the_name_it_has() -> None:
 def test_shares_of_a_card_are_no_ranks() -> None:
     """GPUO-04: the lab's engine has two ranks; on slices or turns it may have one."""
     for product in ("NVIDIA-H100-80GB-HBM3-MIG-3g.40gb", "NVIDIA-L4-SHARED"):
-        shared = lab.manifest(engine(labels={"nvidia.com/gpu.product": product}))
+        shared = compliant_stack.manifest(engine(labels={"nvidia.com/gpu.product": product}))
         assert len(of(SHARE, shared)) == 1, product
-    whole = lab.manifest(engine(labels={"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}))
+    whole = compliant_stack.manifest(
+        engine(labels={"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"})
+    )
     assert of(SHARE, whole) == []
 
 
@@ -261,7 +263,7 @@ def test_an_empty_map_takes_what_strictness_does_not() -> None:
 
 def test_the_pack_measures_a_slice_by_its_own_memory() -> None:
     """The annotation names the slice; the whole card's 79 GiB would wave everything through."""
-    body = lab.compliant()["engine"]
+    body = compliant_stack.compliant()["engine"]
     template = body["spec"]["template"]
     template["spec"]["nodeSelector"] = {"nvidia.com/gpu.present": "true", "triplane.dev/pool": "p"}
     for side in template["spec"]["containers"][0]["resources"].values():
@@ -275,6 +277,6 @@ def test_the_pack_measures_a_slice_by_its_own_memory() -> None:
             "triplane.dev/accelerator": card,
             "triplane.dev/model": "llama31-8b-instruct",
         }
-        found = findings([lab.manifest(body)], lab.CONTEXT)
+        found = findings([compliant_stack.manifest(body)], compliant_stack.CONTEXT)
         told[card] = any(each.rule == "k8s-container-fit-memory" for each in found)
     assert told == {"a100-80gb": False, "a100-80gb-mig-1g-10gb": True}

@@ -7,7 +7,7 @@ import pytest
 
 from models.core.findings import Severity
 from policies.frame.evaluate import findings
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import ABSENT
 
 pytestmark = pytest.mark.pure
@@ -253,24 +253,24 @@ CASES: list[tuple[str, str, Any, str]] = [
 
 def test_a_compliant_stack_has_no_findings() -> None:
     """A rule that refuses what is right is switched off by the first who meets it."""
-    assert [str(each) for each in lab.found(compliant())] == []
+    assert [str(each) for each in compliant_stack.found(compliant())] == []
 
 
 @pytest.mark.parametrize("name", ["issuer", "shared"])
 def test_an_object_of_the_cluster_is_found_whatever_namespace_it_shows(name: str) -> None:
     """Before its definition is installed the provider takes every object for a namespaced one."""
     store = {"kind": "ClusterSecretStore", "name": "shared"}
-    stack = lab.broken("external.spec.secretStoreRef", store, compliant())
-    stack = lab.broken(f"{name}.metadata.namespace", "default", stack)
+    stack = compliant_stack.broken("external.spec.secretStoreRef", store, compliant())
+    stack = compliant_stack.broken(f"{name}.metadata.namespace", "default", stack)
     rules = ("k8s-certificate-find-its-issuer", "k8s-externalsecret-find-its-store")
-    assert [each for each in lab.found(stack) if each.rule in rules] == []
+    assert [each for each in compliant_stack.found(stack) if each.rule in rules] == []
 
 
 @pytest.mark.parametrize(("rule", "path", "value", "target"), CASES)
 def test_one_broken_field_is_found(rule: str, path: str, value: Any, target: str) -> None:
     """Each rule sees what it is there for, and names the object."""
-    stack = lab.broken(path, value, compliant())
-    found = [each for each in lab.found(stack) if each.rule == rule]
+    stack = compliant_stack.broken(path, value, compliant())
+    found = [each for each in compliant_stack.found(stack) if each.rule == rule]
     assert found, f"{path}={value!r} passed"
     assert {each.severity for each in found} == {Severity.ERROR}
     assert target in {each.subject for each in found}
@@ -288,35 +288,43 @@ def test_one_broken_field_is_found(rule: str, path: str, value: Any, target: str
 )
 def test_a_secret_that_is_never_read_again_is_mentioned(path: str, value: str) -> None:
     """It may be meant, so it is a warning."""
-    stack = lab.broken(path, value, compliant())
-    found = [each for each in lab.found(stack) if each.rule == "k8s-externalsecret-stay-fresh"]
+    stack = compliant_stack.broken(path, value, compliant())
+    found = [
+        each
+        for each in compliant_stack.found(stack)
+        if each.rule == "k8s-externalsecret-stay-fresh"
+    ]
     assert [each.severity for each in found] == [Severity.WARNING]
 
 
 def test_a_wildcard_covers_one_label() -> None:
     """`*.example.com` is for models.example.com, not for a.models.example.com."""
-    stack = lab.broken("certificate.spec.dnsNames.0", "*.example.com", compliant())
-    assert lab.found(stack) == []
-    stack = lab.broken("gateway.spec.listeners.0.hostname", "a.models.example.com", stack)
-    assert {each.rule for each in lab.found(stack)} == {"k8s-gateway-serve-its-name"}
+    stack = compliant_stack.broken("certificate.spec.dnsNames.0", "*.example.com", compliant())
+    assert compliant_stack.found(stack) == []
+    stack = compliant_stack.broken(
+        "gateway.spec.listeners.0.hostname", "a.models.example.com", stack
+    )
+    assert {each.rule for each in compliant_stack.found(stack)} == {"k8s-gateway-serve-its-name"}
 
 
 def test_other_peoples_files_are_not_scolded_for_house_rules() -> None:
     """Defaults left to the server break nothing in somebody else's cluster."""
     stack = compliant()
-    stack = lab.broken("external.spec.data.0.remoteRef", {"key": "hub", "property": "token"}, stack)
+    stack = compliant_stack.broken(
+        "external.spec.data.0.remoteRef", {"key": "hub", "property": "token"}, stack
+    )
     for name in ("external", "store"):
-        stack = lab.broken(f"{name}.metadata.namespace", "shop", stack)
-    stack = lab.broken("binding.subjects.0.namespace", "shop", stack)
-    context = replace(lab.CONTEXT, pulumi=False)
-    severities = {each.severity for each in lab.found(stack, context)}
+        stack = compliant_stack.broken(f"{name}.metadata.namespace", "shop", stack)
+    stack = compliant_stack.broken("binding.subjects.0.namespace", "shop", stack)
+    context = replace(compliant_stack.CONTEXT, pulumi=False)
+    severities = {each.severity for each in compliant_stack.found(stack, context)}
     assert severities == {Severity.WARNING}
 
 
 def test_an_unknown_store_name_is_not_waved_through() -> None:
     """What cannot be read is refused."""
     stack = compliant()
-    unknown = lab.with_unknown(stack.pop("external"), "spec.secretStoreRef.name")
-    manifests = [*(lab.manifest(body) for body in stack.values()), unknown]
-    found = {each.rule: each.severity for each in findings(manifests, lab.CONTEXT)}
+    unknown = compliant_stack.with_unknown(stack.pop("external"), "spec.secretStoreRef.name")
+    manifests = [*(compliant_stack.manifest(body) for body in stack.values()), unknown]
+    found = {each.rule: each.severity for each in findings(manifests, compliant_stack.CONTEXT)}
     assert found["k8s-externalsecret-find-its-store"] is Severity.UNKNOWN

@@ -10,7 +10,7 @@ from models.memory import Verdict
 from policies.core.unknowns import SENTINELS
 from policies.frame.evaluate import plan_findings
 from policies.rules.plan import proofs as plan
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTEXT
 
 pytestmark = pytest.mark.pure
@@ -85,7 +85,7 @@ BROKEN: list[tuple[str, str, Any, str]] = [
     ("plan-capacity", "regions.0.pools.0.max", 1, "west/gpu-l4-pool"),
     ("plan-names", "models.0.servedModelName", "meta-llama/Llama", "west/llama"),
     ("plan-names", "models.0.service", "lama", "west/llama"),
-    ("plan-names", "models.0.route", lab.ABSENT, "west/llama"),
+    ("plan-names", "models.0.route", compliant_stack.ABSENT, "west/llama"),
     ("plan-pools", "models.0.pool", "gpu-h100-pool", "west/llama"),
     ("plan-pools", "models.0.region", "east", "east/llama"),
     ("plan-pools", "models.0.gpusPerReplica", 3, "west/llama"),
@@ -95,7 +95,7 @@ BROKEN: list[tuple[str, str, Any, str]] = [
     ("plan-memory", "models.0.budget", {}, "west/llama"),
     ("plan-status", "models.0.id", "unheard/of", "west/llama"),
     ("plan-totals", "totals.gpusMax", 3, "plan"),
-    ("plan-totals", "totals.gpusMin", lab.ABSENT, "plan"),
+    ("plan-totals", "totals.gpusMin", compliant_stack.ABSENT, "plan"),
     ("plan-bill", "totals.usdPerHourMin", 1.0, "plan"),
     ("plan-bill", "totals.usdPerHourMax", None, "plan"),
     ("plan-bill", "regions.0.cost.usdPerHourMax", 1.5, "plan"),
@@ -117,8 +117,8 @@ BROKEN: list[tuple[str, str, Any, str]] = [
 @pytest.mark.parametrize(("rule", "path", "value", "label"), BROKEN)
 def test_a_broken_plan_is_refused(rule: str, path: str, value: Any, label: str) -> None:
     """Somebody else's program may register the component with whatever it likes."""
-    changed = lab.broken(f"plan.{path}", value, {"plan": inputs()})["plan"]
-    found = lab.refused(plan_findings(changed, CONTEXT), rule)
+    changed = compliant_stack.broken(f"plan.{path}", value, {"plan": inputs()})["plan"]
+    found = compliant_stack.refused(plan_findings(changed, CONTEXT), rule)
     assert {each.subject for each in found} == {label}
     assert all(each.message and each.remedy for each in found)
 
@@ -127,13 +127,13 @@ def test_the_same_model_twice_is_refused() -> None:
     """Two engines behind one name answer at random."""
     twice = inputs()
     twice["models"].append(copy.deepcopy(twice["models"][0]))
-    assert lab.refused(plan_findings(twice, CONTEXT), "plan-names")
+    assert compliant_stack.refused(plan_findings(twice, CONTEXT), "plan-names")
 
 
-@pytest.mark.parametrize("path", sorted(lab.leaf_paths(inputs())))
+@pytest.mark.parametrize("path", sorted(compliant_stack.leaf_paths(inputs())))
 def test_an_unknown_in_the_plan_is_never_waved_through(path: str) -> None:
     """The plan is plain values; an output among them is refused by the rules that read it."""
-    changed = lab.broken(f"plan|{path}", SENTINELS[2], {"plan": inputs()})["plan"]
+    changed = compliant_stack.broken(f"plan|{path}", SENTINELS[2], {"plan": inputs()})["plan"]
     unread = ("accelerator", "id", "serving", "engine", "reasons", "priceBasis")
     unread = (*unread, "covers|0", "excludes|0")
     found = plan_findings(changed, CONTEXT)
@@ -164,7 +164,7 @@ def test_an_unpriced_plan_passes_no_bound() -> None:
     """The whole stack's, and its region's."""
     changed = unpriced("dev")
     changed["limits"] |= {"usdPerHour": 9.0, "usdPerHourPerRegion": {"west": 9.0}}
-    found = lab.refused(plan_findings(changed, CONTEXT), "plan-cost")
+    found = compliant_stack.refused(plan_findings(changed, CONTEXT), "plan-cost")
     assert [each.subject for each in found] == ["dev", "west"]
 
 
@@ -175,13 +175,13 @@ def test_a_region_on_aws_pays_for_more_than_nodes() -> None:
     said = {"usdPerHourMin": 0.9776, "usdPerHourMax": 1.9552}
     changed["regions"][0]["cost"] = said
     changed["totals"] |= said
-    found = lab.refused(plan_findings(changed, CONTEXT), "plan-bill")
+    found = compliant_stack.refused(plan_findings(changed, CONTEXT), "plan-bill")
     assert {each.path for each in found} == {"regions[0].services"}
 
 
 def test_an_unpriced_plan_is_refused_in_prod() -> None:
     """Without any bound set: prod's bill is always known."""
-    found = lab.refused(plan_findings(unpriced("prod"), CONTEXT), "plan-cost")
+    found = compliant_stack.refused(plan_findings(unpriced("prod"), CONTEXT), "plan-cost")
     assert [each.subject for each in found] == ["prod"]
 
 
@@ -191,6 +191,6 @@ def test_the_minimum_counts_the_nodes_that_replicas_need() -> None:
     changed["regions"][0]["pools"][0]["min"] = 0
     changed["models"][0] |= {"replicasMin": 2, "replicasMax": 2, "gpusPerReplica": 2}
     changed["totals"] |= {"gpusMin": 4, "usdPerHourMin": 2.1452}
-    assert lab.refused(plan_findings(changed, CONTEXT), "plan-bill")
+    assert compliant_stack.refused(plan_findings(changed, CONTEXT), "plan-bill")
     changed["regions"][0]["cost"]["usdPerHourMin"] = 2.1452
     assert plan_findings(changed, CONTEXT) == ()

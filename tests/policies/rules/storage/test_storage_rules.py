@@ -21,7 +21,7 @@ from policies.views.aws.resource import AwsPlaced, AwsResource, AwsStack
 from policies.views.kubernetes.manifest import Manifest, Options
 from policies.views.plan import PlanView
 from tests.helpers.plans.dev import dev_plan
-from tests.helpers.policies import compliant_stack as lab
+from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import ABSENT, CONTEXT, TODAY, Json
 
 pytestmark = pytest.mark.pure
@@ -102,7 +102,7 @@ def test_tolerations_in_both_forms_are_taken() -> None:
 )
 def test_a_toleration_in_one_form_only_is_refused(path: str, value: Any, says: str) -> None:
     """LH-01: the CSI plugin never reaches the GPU nodes, and engines never get their volume."""
-    changed = lab.broken(f"values.{path}", value, {"values": longhorn()})["values"]
+    changed = compliant_stack.broken(f"values.{path}", value, {"values": longhorn()})["values"]
     found = about(TAINTS, release("longhorn", changed))
     assert any(says in each.message for each in found), [str(each) for each in found]
     assert all(each.severity is Severity.ERROR for each in found)
@@ -145,7 +145,7 @@ def shared(**parameters: Any) -> dict[str, Json]:
             **parameters,
         },
     }
-    claim = copy.deepcopy(lab.compliant()["claim"])
+    claim = copy.deepcopy(compliant_stack.compliant()["claim"])
     claim["spec"]["storageClassName"] = "shared"
     return {"class": kind, "claim": claim}
 
@@ -155,12 +155,16 @@ SHARE = "k8s-class-keep-share-off-gpus"
 
 def test_a_share_manager_without_a_place_is_refused() -> None:
     """LH-04: it lands on a spot GPU node, and every engine of the volume hangs with it."""
-    assert not lab.refused(lab.found(shared()), SHARE)
-    (found,) = lab.refused(lab.found(shared(shareManagerNodeSelector="")), SHARE)
+    assert not compliant_stack.refused(compliant_stack.found(shared()), SHARE)
+    (found,) = compliant_stack.refused(
+        compliant_stack.found(shared(shareManagerNodeSelector="")), SHARE
+    )
     assert "PersistentVolumeClaim/triplane-models/models" in found.message
     alone = shared(shareManagerNodeSelector="")
     alone["claim"]["spec"]["accessModes"] = ["ReadWriteOnce"]
-    assert not lab.refused(lab.found(alone), SHARE), "a volume of one pod has no share manager"
+    assert not compliant_stack.refused(compliant_stack.found(alone), SHARE), (
+        "a volume of one pod has no share manager"
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +178,9 @@ def test_a_share_manager_without_a_place_is_refused() -> None:
     ],
 )
 def test_parameters_that_longhorn_refuses_together(parameters: Json, refused: bool) -> None:
-    found = lab.refused(lab.found(shared(**parameters)), "k8s-class-suit-longhorn")
+    found = compliant_stack.refused(
+        compliant_stack.found(shared(**parameters)), "k8s-class-suit-longhorn"
+    )
     assert bool(found) is refused
 
 
@@ -345,7 +351,10 @@ def test_drives_form_sets_or_are_refused(
 ) -> None:
     """MINIO-02."""
     context = replace(CONTEXT, environment=environment)
-    assert bool(lab.refused(lab.found({"t": tenant(*pools)}, context), SETS)) is refused
+    assert (
+        bool(compliant_stack.refused(compliant_stack.found({"t": tenant(*pools)}, context), SETS))
+        is refused
+    )
 
 
 @pytest.mark.parametrize(
@@ -426,13 +435,13 @@ def test_a_removed_pool_needs_an_approval() -> None:
 
 def test_volumes_grow_and_never_shrink() -> None:
     """The API server refuses it too, in the middle of an update."""
-    old = lab.compliant()["claim"]
-    grown = lab.broken("claim.spec.resources.requests.storage", "200Gi")["claim"]
-    shrunk = lab.broken("claim.spec.resources.requests.storage", "99Gi")["claim"]
+    old = compliant_stack.compliant()["claim"]
+    grown = compliant_stack.broken("claim.spec.resources.requests.storage", "200Gi")["claim"]
+    shrunk = compliant_stack.broken("claim.spec.resources.requests.storage", "99Gi")["claim"]
     assert change(old, grown) == ()
     (found,) = change(old, shrunk)
     assert "shrinks from 100 to 99 GiB" in found.message
-    unknown = lab.broken("claim.spec.resources.requests.storage", SENTINELS[2])["claim"]
+    unknown = compliant_stack.broken("claim.spec.resources.requests.storage", SENTINELS[2])["claim"]
     (cannot,) = change(old, unknown)
     assert cannot.severity is Severity.UNKNOWN
 
