@@ -160,7 +160,7 @@ def test_services_move_out_of_the_way_of_a_vpc_in_their_network() -> None:
         ({"private_endpoint": False, "private_cidrs": []}, "nothing reaches the API"),
         ({"private_endpoint": False, "public_cidrs": ["203.0.113.0/24"]}, "is false"),
         ({"private_cidrs": []}, "that pulumi runs in"),
-        ({"private_cidrs": ["203.0.113.0/24"]}, "no private network"),
+        ({"private_cidrs": ["203.0.113.0/24"]}, "not a private network"),
         ({"admins": []}, "at least 1"),
         ({"admins": [ADMIN, f"arn:aws:iam::{ACCOUNT}:role/x/platform-admin"]}, "platform-admin"),
         ({"admins": [f"arn:aws:iam::{ACCOUNT}:user/somebody"]}, "pattern"),

@@ -130,7 +130,7 @@ def test_accelerators_without_cuda_are_refused(machine: str) -> None:
 
 
 def test_a_text_that_is_no_type_is_refused() -> None:
-    with pytest.raises(ValueError, match="no EC2 instance type"):
+    with pytest.raises(ValueError, match="not an EC2 instance type"):
         architecture("gpu")
 
 
