@@ -89,7 +89,7 @@ def _utilization(replica: Replica, path: str, context: Context) -> Iterator[Find
     except ValueError:
         return
     if not 0 < share <= 1:
-        yield Finding(path, f"--gpu-memory-utilization {share:g} must be above 0 and at most 1")
+        yield Finding(path, f"--gpu-memory-utilization {share:g} must be between 0 and 1")
     elif share > MOST_UTILIZATION and replica.line.argument("kv_cache_memory_bytes") is None:
         own = _own(replica.invocation.container, context)
         yield Finding(

@@ -31,7 +31,7 @@ V100 = {"node.kubernetes.io/instance-type": "p3.2xlarge"}
         (["Qwen/Qwen3-0.6B", "--dtype=bfloat16"], T4, "dtype bfloat16 needs"),
         (["unheard/of"], V100, "needs compute capability 7.5"),
         (["Qwen/Qwen2.5-7B-Instruct-AWQ"], V100, "needs compute capability 7.5"),
-        ([LLAMA, "--gpu-memory-utilization=1.2"], H100, "must be above 0 and at most 1"),
+        ([LLAMA, "--gpu-memory-utilization=1.2"], H100, "must be between 0 and 1"),
     ],
 )
 def test_what_does_not_fit_is_refused(words: list[str], select: dict[str, str], said: str) -> None:
