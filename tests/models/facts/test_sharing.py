@@ -91,7 +91,7 @@ def test_ranks_over_slices_or_turns_are_refused() -> None:
             settings["models"][1]["engine"] = {"gpu_memory_utilization": 0.47}
 
         text = refused(change)
-        assert "no parallel ranks" in text
+        assert "cannot be parallel ranks" in text
         assert "place the model on a pool that does not share" in text
 
 
