@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from catalog.readers.contents import Contents
-from catalog.readers.contracts import read_engines
+from catalog.readers.contracts import read_borders, read_engines
 from catalog.readers.deferred import Deferred
 from catalog.readers.files import (
     AcceleratorsFile,
@@ -54,13 +54,15 @@ def load(root: Path | None = None) -> Catalog:
 
 def _catalog(reader: Reader, digest: str) -> Catalog:
     accelerators = _section(reader, _accelerators)
-    engines = read_engines(reader)
+    borders = read_borders(reader)
+    engines = read_engines(reader, borders)
     catalog = Catalog(
         revision=digest[:_REVISION_DIGITS],
         models=_section(reader, lambda reader: _models(reader, engines)),
         accelerators=accelerators,
         instance_types=_section(reader, lambda reader: _instance_types(reader, accelerators)),
         engines=engines,
+        borders=borders,
         images=_section(reader, _images),
         charts=_section(reader, _charts),
         prices=_section(reader, _prices),

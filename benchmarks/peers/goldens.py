@@ -58,7 +58,7 @@ def golden_request(
     return BudgetRequest(
         architecture=found,
         card=Card(memory_gib=accelerator.memory_gib, capability=accelerator.capability),
-        behavior=behavior_of("0.33.0"),
+        behavior=behavior_of("0.33.0", load().borders),
         arguments=EngineArguments(
             max_model_len=engine["max_model_len"],
             max_num_seqs=engine["max_num_seqs"],

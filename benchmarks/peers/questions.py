@@ -162,7 +162,7 @@ def _of_case(
     layout = request or BudgetRequest(
         architecture=architecture(config),
         card=_STAND_IN,
-        behavior=behavior_of(version if isinstance(version, str) else None),
+        behavior=behavior_of(version if isinstance(version, str) else None, load().borders),
         arguments=arguments_of_line(line),
     )
     words = str(line["class"]).split("-")

@@ -13,6 +13,7 @@ from models.cases.profiles import MemoryProfile, fitting
 from models.core.findings import Finding, Severity
 from models.core.problems import ProblemsError
 from models.core.rule_ids import BYTE_RULES
+from models.facts.borders import Borders
 from models.memory import Budget, BudgetRequest, Verdict, budget
 from models.memory.calculator import CalculatorResult
 
@@ -69,7 +70,7 @@ def answer(
     if question.request is None:
         return unknown(name, question.missing, question.notes)
     try:
-        found = _budget(question, question.request, profiles)
+        found = _budget(asked, question.request, profiles, known.catalog.borders)
     except ProblemsError as error:
         return unknown(name, [problem.ruled for problem in error.problems], question.notes)
     if question.other_make:
@@ -80,9 +81,12 @@ def answer(
 
 
 def _budget(
-    question: CaseRequest, request: BudgetRequest, profiles: Sequence[MemoryProfile]
+    question: CaseRequest,
+    request: BudgetRequest,
+    profiles: Sequence[MemoryProfile],
+    borders: Borders,
 ) -> Budget:
-    profile = fitting(profiles, question)
+    profile = fitting(profiles, question, borders)
     return budget(request) if profile is None else budget_with(request, profile)
 
 

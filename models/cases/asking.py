@@ -20,6 +20,7 @@ from models.cases.quantization import stored_as_named
 from models.core.problems import ProblemsError, shown
 from models.core.releases import newest
 from models.engine.arguments import EngineArguments
+from models.facts.borders import Borders
 from models.facts.catalog import Catalog, CatalogModel
 from models.facts.contract import EngineContract, MinimumCapability
 from models.facts.golden import ModelGoldens
@@ -114,7 +115,7 @@ def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = N
     request = BudgetRequest(
         architecture=shape,
         card=found.card,
-        behavior=_behavior(version, contract, shape),
+        behavior=_behavior(version, contract, shape, sources.catalog.borders),
         arguments=arguments,
         n_gpus=case.n_gpus,
         minimum=_minimum(contract, found),
@@ -140,11 +141,11 @@ def _minimum(contract: EngineContract | None, card: NamedCard) -> MinimumCapabil
 
 
 def _behavior(
-    version: str | None, contract: EngineContract | None, shape: Architecture
+    version: str | None, contract: EngineContract | None, shape: Architecture, borders: Borders
 ) -> Behavior:
     """Return how the release treats memory; some model classes estimate no graphs in some."""
     if contract is None:
-        return behavior_of(version, at_least=first_release(shape.model_type))
+        return behavior_of(version, borders, at_least=first_release(shape.model_type))
     return behavior_of_contract(contract, shape.classes)
 
 

@@ -14,6 +14,7 @@ from models.cases.asking import CaseRequest
 from models.core.base import Model
 from models.engine.arguments import ARGUMENTS, EngineArguments
 from models.engine.startup_log import Measured
+from models.facts.borders import Borders
 from models.facts.catalog import plain_name
 from models.memory import BudgetRequest, behavior_of
 from models.memory.inputs.request import resolve
@@ -52,23 +53,31 @@ _LOADS: Final = tuple(row.name for row in ARGUMENTS.values() if row.loads)
 """Arguments that a profile must share with a run."""
 
 
-def fitting(profiles: Iterable[MemoryProfile], question: CaseRequest) -> MemoryProfile | None:
+def fitting(
+    profiles: Iterable[MemoryProfile], question: CaseRequest, borders: Borders
+) -> MemoryProfile | None:
     """Return the profile of the run most like the one that is asked for, or None."""
     request = question.request
     if request is None or question.version is None:
         return None
-    found = [profile for profile in profiles if _fits(profile, question, request)]
+    found = [profile for profile in profiles if _fits(profile, question, request, borders)]
     return min(found, key=lambda each: _distance(each, request), default=None)
 
 
-def _fits(profile: MemoryProfile, question: CaseRequest, request: BudgetRequest) -> bool:
+def _release(version: str | None, borders: Borders) -> tuple[int, int]:
+    return behavior_of(version, borders).release
+
+
+def _fits(
+    profile: MemoryProfile, question: CaseRequest, request: BudgetRequest, borders: Borders
+) -> bool:
     names = {plain_name(name) for name in question.model_names}
     cards = {plain_name(name) for name in (question.gpu, question.case.gpu or "") if name}
     mine, theirs = profile.arguments, request.arguments
     return (
         plain_name(profile.model) in names
         and plain_name(profile.gpu) in cards
-        and behavior_of(profile.version).release == behavior_of(question.version).release
+        and _release(profile.version, borders) == _release(question.version, borders)
         and all(getattr(mine, name) == getattr(theirs, name) for name in _LOADS)
         and _formats(request, mine) == _formats(request, theirs)
     )

@@ -13,6 +13,7 @@ from pydantic import Field, JsonValue, PositiveInt
 
 from models.core.base import UNRESOLVED, DnsLabel, Model
 from models.facts.accelerators import Accelerator, InstanceType
+from models.facts.borders import Borders
 from models.facts.charts import Chart
 from models.facts.contract import EngineContract, Image
 from models.facts.golden import Goldens, ModelGoldens
@@ -84,6 +85,8 @@ class Catalog:
     accelerators: Mapping[str, Accelerator]
     instance_types: Mapping[str, InstanceType]
     engines: Mapping[str, EngineContract]
+    borders: Borders
+    """At which release the engine's treatment of memory changes."""
     images: Mapping[str, Image]
     charts: Mapping[str, Chart]
     prices: Mapping[tuple[str, str], float]

@@ -97,30 +97,63 @@ class SizeDefaults(Model):
 
 
 class EngineDefaults(Model):
-    """What the engine takes where an argument is not given."""
+    """What the engine takes where an argument is not given; two more are in `MemoryBehavior`."""
 
-    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)]
     block_size: PositiveInt
     enable_prefix_caching: bool
-    sizes: Annotated[tuple[SizeDefaults, ...], Field(min_length=1)]
 
 
 class MemoryBehavior(Model):
-    """How this release turns memory into KV blocks.
+    """How a release turns memory into KV blocks: all that depends on the release alone.
 
-    `cuda_graphs_deducted`: the graph estimate is taken out of the KV budget (default from 0.20).
-    `token_report`: `capacity` is int(concurrency x max_model_len), `blocks` is
-    num_blocks // num_groups x block_size (older releases).
-    `weights_allocator`: which rounding of the caching allocator the log's weight figure shows.
-    `no_graph_estimate_for`: architectures (of `config.json`) whose model runner estimates no graph
-    memory in this release, so that nothing is deducted for them.
+    Each field changes at a border (`catalog/engines/borders.yaml`).
+
+    `first_engine_runs`: whether the engine before the rewrite (V0) runs by default, where it is
+    asked for, or never. `graphs_deducted`: CUDA graphs are taken out of the KV budget; else they
+    live outside it. `no_graph_estimate_for`: architectures (of `config.json`) whose model runner
+    estimates no graph memory, so that nothing is deducted for them.
+    `reports`: `capacity` is int(concurrency x max_model_len), `blocks` is
+    num_blocks // groups x block size. `allocator`: which rounding of the caching allocator the
+    log's weight figure shows. `in_flight_batches`: batches that a sliding window must hold at
+    once. `hybrid_caching`: hybrid models cache prefixes by default. `null_block`: one block is held
+    back in the start-up check. `hybrid_groups`: windows and states have their own KV groups.
+    `padded_mxfp4`: MXFP4 experts are padded on Hopper; `marlin_mxfp4`: they go to Marlin there,
+    unless somebody installed `triton_kernels` beside. `machete_awq`: AWQ goes to Machete on Hopper.
+    `trtllm_experts`: 16-bit experts go to TRT-LLM's kernel on data-center Blackwell.
+    `refined_fp8_blocks`: blocks of FP8 scales that ranks cut are refined. `whole_items`: a step
+    of a prefix-LM model holds a whole image. `glm_fp8_cache`: GLM 5 takes an FP8 cache by default
+    on data-center Blackwell. `prefill_checkpoints`: a state aligned with prefix caching takes one
+    block more. `counts_communication`: the profile sees NCCL's buffers. `sampler` `sorts` whole
+    rows of logits for top-k and top-p, or does it in a fused kernel. `keeps_load_cache`: the
+    profile counts what the allocator still holds from loading. `shards_known`: what a
+    rank of several holds after loading is known.
+    `gpu_memory_utilization` and `sizes` are the server's defaults.
     """
 
-    cuda_graphs_deducted: bool
-    token_report: Literal["capacity", "blocks"]
-    weights_allocator: Literal["old", "new"]
+    first_engine_runs: Literal["default", "optional", "never"]
+    graphs_deducted: bool
+    no_graph_estimate_for: tuple[str, ...]
+    reports: Literal["capacity", "blocks"]
+    allocator: Literal["old", "new"]
     mamba_prefix_mode: Literal["none", "align"]
-    no_graph_estimate_for: tuple[str, ...] = ()
+    hybrid_caching: bool
+    in_flight_batches: PositiveInt
+    null_block: bool
+    hybrid_groups: bool
+    padded_mxfp4: bool
+    marlin_mxfp4: bool
+    machete_awq: bool
+    trtllm_experts: bool
+    refined_fp8_blocks: bool
+    whole_items: bool
+    glm_fp8_cache: bool
+    prefill_checkpoints: bool
+    counts_communication: bool
+    sampler: Literal["sorts", "fused"]
+    keeps_load_cache: bool
+    shards_known: bool
+    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)]
+    sizes: Annotated[tuple[SizeDefaults, ...], Field(min_length=1)]
 
 
 class MinimumCapability(Model):

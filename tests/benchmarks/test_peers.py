@@ -31,7 +31,8 @@ from benchmarks.shared import memory_cases
 from models.architecture import architecture
 from models.core.base import GIB
 from models.engine.arguments import EngineArguments
-from models.memory import BudgetRequest, Card, behavior_of
+from models.memory import BudgetRequest, Card
+from tests.helpers.models.releases import behavior_of
 
 pytestmark = pytest.mark.pure
 

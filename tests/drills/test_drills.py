@@ -28,6 +28,15 @@ def golden_of_the_same_shape() -> Mapping[str, str]:
     return {"catalog/goldens/0.33.0/qwen3-06b-support.json": renamed}
 
 
+def lists_of_a_release() -> Mapping[str, str]:
+    """Return what the generator writes of a release that has the options of the one before."""
+    engines = ROOT / "catalog" / "engines"
+    return {
+        f"catalog/engines/0.34.0.{what}.json": (engines / f"0.33.0.{what}.json").read_text()
+        for what in ("flags", "metrics")
+    }
+
+
 @dataclass(frozen=True, kw_only=True)
 class Drill:
     """A recipe: after each step the tests that say what is still to do, and those to pass at last.
@@ -50,6 +59,8 @@ ARROWS = "tests/repository/test_arrows.py"
 ARGUMENTS = "tests/repository/test_engine_arguments.py"
 DEV = "test_a_stack_makes_what_its_snapshot_says[dev]"
 READ = "test_an_argument_is_read_by_a_module_of_the_models"
+BORDERS = "tests/catalog/test_engine_borders.py"
+NAMED = "test_a_border_names_a_test_that_holds_it"
 NOT_RENEWED = {DEV: SNAPSHOTS}
 DRILLS = (
     Drill(
@@ -81,6 +92,15 @@ DRILLS = (
         title="Add an engine option that the memory depends on",
         missing={2: {f"{READ}[max_cudagraph_capture_size]": ARGUMENTS}},
         passes=("tests/models/memory/test_capture_size.py", ARGUMENTS),
+    ),
+    Drill(
+        title="Add an engine release",
+        missing={
+            2: {"test_months_are_in_order_and_name_the_newest_release_last": BORDERS},
+            3: {f"{NAMED}[gpu_memory_utilization-0.34.0]": BORDERS},
+        },
+        passes=("tests/catalog", "tests/models/memory/test_memory_releases.py"),
+        answers=lists_of_a_release(),
     ),
 )
 

@@ -120,7 +120,7 @@ def resolve(request: BudgetRequest) -> Resolved:
         caching = not state_only and (not found.is_hybrid or behavior.hybrid_caching)
     return Resolved(
         max_model_len=length,
-        gpu_memory_utilization=asked.gpu_memory_utilization or behavior.utilization,
+        gpu_memory_utilization=asked.gpu_memory_utilization or behavior.gpu_memory_utilization,
         max_num_seqs=seqs,
         max_num_batched_tokens=tokens,
         kv_cache_dtype=cache_dtype,
@@ -133,14 +133,14 @@ def resolve(request: BudgetRequest) -> Resolved:
 def _holds_whole_items(request: BudgetRequest) -> bool:
     """Tell whether a step must take a whole image: its tokens attend to each other.
 
-    vLLM 0.24.0 and 0.33.0 `engine/arg_utils.py`: prefix-LM models only.
+    vLLM 0.33.0 `engine/arg_utils.py`: prefix-LM models only.
     """
     found = request.architecture
     kept = found.multimodal and not request.arguments.language_model_only
-    return kept and found.bidirectional_prefix and request.behavior.release >= (0, 24)
+    return kept and found.bidirectional_prefix and request.behavior.whole_items
 
 
 def _prefers_fp8_cache(request: BudgetRequest) -> bool:
     """GLM 5 on data-centre Blackwell (`model_executor/models/config.py` GlmMoeDsaForCausalLM)."""
     is_glm = request.architecture.model_type == "glm_moe_dsa"
-    return is_glm and request.card.capability[0] == 10 and request.behavior.release >= (0, 30)
+    return is_glm and request.card.capability[0] == 10 and request.behavior.glm_fp8_cache

@@ -103,9 +103,6 @@ def mxfp4_bias(weight: Weight, out: list[int], rank: Rank, found: Architecture) 
     return total * (4 if _is_triton(rank, found) else 2)
 
 
-REFINED_SINCE: Final = (0, 31)
-"""The first release read that refines blocks; 0.24.0 refuses sizes that ranks would cut."""
-
 _REFINED_LEAST: Final = 32
 
 
@@ -121,8 +118,6 @@ def refined_block(block: tuple[int, int], inner: int, hidden: int) -> tuple[int,
     return (step, step) if step >= _REFINED_LEAST else None
 
 
-_MACHETE_AWQ_SINCE: Final = (0, 20)
-_TRTLLM_SINCE: Final = (0, 24)
 _TRTLLM_STEP: Final = 128
 _NOT_BY_TRTLLM: Final = ("deepseek_v2",)
 """Model types whose routing FlashInfer's TRT-LLM kernel does not do: Cutlass takes them."""
@@ -131,12 +126,11 @@ _NOT_BY_TRTLLM: Final = ("deepseek_v2",)
 def by_machete(scheme: Scheme, rank: Rank, out: list[int], columns: int, *, expert: bool) -> bool:
     """Tell whether grouped integers go to Machete: dense layers on Hopper.
 
-    AWQ's do since 0.20 (`quantization/awq_marlin.py` of 0.18 and 0.20). Sizes that Machete does not
-    take go to Marlin.
+    AWQ's do in newer releases only. Sizes that Machete does not take go to Marlin.
     """
     if scheme.kind is not SchemeKind.WNA16 or expert or rank.capability != (9, 0):
         return False
-    early = scheme.zero_points and rank.release < _MACHETE_AWQ_SINCE
+    early = scheme.zero_points and not rank.machete_awq
     return not early and columns % 64 == 0 and sum(out) % 128 == 0
 
 
@@ -162,7 +156,7 @@ def padded_expert(
     vLLM 0.24.0 and 0.33.0 `fused_moe/oracle/unquantized.py`.
     """
     named = found.model_type in _NOT_BY_TRTLLM
-    if rank.capability[0] != 10 or rank.release < _TRTLLM_SINCE or named:
+    if rank.capability[0] != 10 or not rank.trtllm_experts or named:
         return out, columns
     if weight.shard is Shard.OUTPUT:
         return [_up(size, _TRTLLM_STEP) for size in out], columns

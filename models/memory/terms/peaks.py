@@ -83,7 +83,7 @@ def loosely_known(
     stored = found.quantization
     assumed = stored is not None and (stored.online or stored.assumed)
     ranks = request.arguments.tensor_parallel_size * request.arguments.pipeline_parallel_size
-    oldest = request.behavior.release < (0, 5) and ranks > 1
+    oldest = not request.behavior.shards_known and ranks > 1
     graphs = request.behavior.graphs_deducted and not request.arguments.enforce_eager
     fused = request.behavior.sampler == "fused" and sampler >= other
     return {

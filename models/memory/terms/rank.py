@@ -17,8 +17,12 @@ class Rank:
     """Releases whose Triton kernels for MXFP4 experts were padded on Hopper."""
     marlin_mxfp4: bool = False
     """Releases without those kernels: Marlin takes MXFP4 experts on Hopper too."""
-    release: tuple[int, int] = (0, 33)
-    """The engine's, which decides what other kernels do."""
+    machete_awq: bool = True
+    """Releases where AWQ goes to Machete on Hopper."""
+    trtllm_experts: bool = True
+    """Releases where 16-bit experts go to TRT-LLM's kernel on data-center Blackwell."""
+    refined_fp8_blocks: bool = True
+    """Releases that refine blocks of FP8 scales which ranks cut."""
     dtype: str | None = None
     """`--dtype` where it differs from the checkpoint's."""
     batched_tokens: int = 8192

@@ -21,7 +21,6 @@ from models.architecture import (
 from models.architecture.config.quantization import NONE, scheme_of
 from models.memory.terms.dtypes import DTYPE_BYTES
 from models.memory.terms.kernels import (
-    REFINED_SINCE,
     by_machete,
     by_marlin,
     has_mxfp4,
@@ -229,7 +228,7 @@ def _by_kernel(
         return mxfp4(weight, out, columns, rank, found)
     if by_marlin(scheme, rank, expert=experts):
         return marlin_fp8(weight, scheme, out, columns)
-    if experts and scheme.block is not None and rank.release >= REFINED_SINCE:
+    if experts and scheme.block is not None and rank.refined_fp8_blocks:
         up = weight.shard is Shard.OUTPUT
         inner, hidden = (out[0], columns) if up else (columns, sum(out))
         block = refined_block(scheme.block, inner, hidden)

@@ -154,7 +154,9 @@ def _weights(
             capability=request.card.capability,
             padded_mxfp4=request.behavior.padded_mxfp4,
             marlin_mxfp4=request.behavior.marlin_mxfp4,
-            release=request.behavior.release,
+            machete_awq=request.behavior.machete_awq,
+            trtllm_experts=request.behavior.trtllm_experts,
+            refined_fp8_blocks=request.behavior.refined_fp8_blocks,
             dtype=None if resolved.dtype == found.dtype else resolved.dtype,
             batched_tokens=resolved.max_num_batched_tokens,
         )

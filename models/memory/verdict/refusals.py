@@ -25,7 +25,7 @@ from models.facts.accelerators import capability
 from models.memory.inputs.request import BudgetRequest, Resolved
 from models.memory.terms.constants import CONTEXT_RESERVE_GIB
 from models.memory.terms.dtypes import known_cache_dtype
-from models.memory.terms.kernels import REFINED_SINCE, refined_block
+from models.memory.terms.kernels import refined_block
 
 
 def refusal(
@@ -148,7 +148,7 @@ def _cuts_blocks(request: BudgetRequest, weight: Weight) -> bool:
     found = request.architecture
     names = tuple(name.format(weight.layers[-1] if weight.layers else 0) for name in weight.modules)
     scheme = scheme_of(found.quantization, names, expert=True)
-    newer = request.behavior.release >= REFINED_SINCE and request.card.capability >= _FP8_SINCE
+    newer = request.behavior.refined_fp8_blocks and request.card.capability >= _FP8_SINCE
     if not newer or scheme.kind is not SchemeKind.FP8_BLOCK or scheme.block is None:
         return False
     inner = weight.columns // request.arguments.tensor_parallel_size

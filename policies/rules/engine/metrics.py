@@ -25,7 +25,6 @@ from policies.views.promql.series import (
     target_labels,
 )
 
-_REWRITE: Final = (0, 8, 0)
 _OF_THE_REWRITE: Final = frozenset(
     {"vllm:kv_cache_usage_perc", "vllm:prefix_cache_hits", "vllm:prefix_cache_queries"}
 )
@@ -211,7 +210,11 @@ def _is_router(stack: Stack) -> Iterator[bool]:
 
 
 def _is_old(version: str) -> bool:
-    return version[:1].isdigit() and releases.numbers(version) < _REWRITE
+    if not version[:1].isdigit():
+        return False
+    major, minor, patch = (*releases.numbers(version), 0, 0)[:3]
+    memory = knowledge.catalog().borders.memory_at((major, minor, patch))
+    return memory.first_engine_runs == "default"
 
 
 def _releases(stack: Stack, context: Context) -> tuple[Sequence[Release], bool]:

@@ -210,14 +210,14 @@ def _may_be_longer(replica: Replica) -> bool:
 
 
 def _refused(model: "Architecture", arguments: EngineArguments) -> tuple[Finding, ...]:
-    from models.memory import BudgetRequest, Card, behavior_of
+    from models.memory import BudgetRequest, Card, behavior_of_contract
     from models.memory.inputs.request import resolve
     from models.memory.verdict.refusals import refusals
 
     request = BudgetRequest(
         architecture=model,
         card=Card(memory_gib=10**6, capability=(99, 0)),
-        behavior=behavior_of(knowledge.newest().version),
+        behavior=behavior_of_contract(knowledge.newest()),
         arguments=arguments,
     )
     return refusals(request, resolve(request))

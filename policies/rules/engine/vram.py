@@ -173,7 +173,8 @@ def _request(
         arguments = arguments.model_copy(update={"dtype": "float16"})
         note = f"{replica.model} is bfloat16, which {card.product} cannot compute"
     exact = release.exact is not None or release.floats or not release.contracts
-    behavior = behavior_of_contract(contract) if exact else behavior_of(release.text)
+    borders = knowledge.catalog().borders
+    behavior = behavior_of_contract(contract) if exact else behavior_of(release.text, borders)
     classes = (knowledge.configuration(replica.model or "") or {}).get("architectures")
     named = classes if isinstance(classes, list) else []
     if any(name in contract.memory.no_graph_estimate_for for name in named):

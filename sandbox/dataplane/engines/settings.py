@@ -72,7 +72,7 @@ def settings_of(
         root=root,
         port=_count(line, "port") or contract.port,
         max_model_len=arguments.max_model_len or _MODEL_LEN,
-        max_num_seqs=arguments.max_num_seqs or defaults.sizes[-1].max_num_seqs,
+        max_num_seqs=arguments.max_num_seqs or contract.memory.sizes[-1].max_num_seqs,
         block_size=arguments.block_size or defaults.block_size,
         kv_blocks=_count(line, "num_gpu_blocks_override") or _KV_BLOCKS,
         prefix_caching=defaults.enable_prefix_caching if caching is None else caching,

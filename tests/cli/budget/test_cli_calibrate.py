@@ -203,7 +203,7 @@ def test_the_nearest_profile_wins(tmp_path: Path) -> None:
             cards=CardNames(load().accelerators, (), ()),
         ),
     )
-    found = fitting(load_profiles(tmp_path / "profiles"), asked)
+    found = fitting(load_profiles(tmp_path / "profiles"), asked, load().borders)
     assert found is not None
     assert found.name == "s256"
 

@@ -10,7 +10,8 @@ import pytest
 
 from models.architecture import Architecture, architecture, with_quantization
 from models.engine.arguments import EngineArguments
-from models.memory import BudgetRequest, Card, behavior_of
+from models.memory import BudgetRequest, Card
+from tests.helpers.models.releases import behavior_of
 
 DATA: Final = Path(__file__).resolve().parents[4] / "shared" / "data"
 

@@ -26,7 +26,6 @@ ONE_GPU = Rank(
     capability=(9, 0),
     padded_mxfp4=False,
     marlin_mxfp4=False,
-    release=(0, 33),
     dtype=None,
     batched_tokens=8192,
 )

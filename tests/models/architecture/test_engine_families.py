@@ -17,8 +17,9 @@ from models.architecture import architecture
 from models.architecture.families.registry import RECIPES
 from models.core.problems import ProblemsError
 from models.engine.arguments import EngineArguments
-from models.memory import BudgetRequest, Card, Verdict, behavior_of, budget
+from models.memory import BudgetRequest, Card, Verdict, budget
 from models.memory.verdict.measure import Measure, measure
+from tests.helpers.models.releases import behavior_of
 
 pytestmark = pytest.mark.pure
 

@@ -7,7 +7,8 @@ from benchmarks.shared.memory_cases import model_names
 from models.architecture import Part, architecture
 from models.core.problems import ProblemsError
 from models.engine.arguments import EngineArguments
-from models.memory import BudgetRequest, Card, Verdict, behavior_of, budget
+from models.memory import BudgetRequest, Card, Verdict, budget
+from tests.helpers.models.releases import behavior_of
 
 pytestmark = pytest.mark.pure
 

@@ -12,7 +12,8 @@ from models.cases.cards import CardNames
 from models.cases.cases import Case, case_of
 from models.core.problems import ProblemsError
 from models.facts.gpu_families import capability_of_name
-from models.memory import Verdict, behavior_of, budget, first_release
+from models.memory import Verdict, budget, first_release
+from tests.helpers.models.releases import behavior_of
 
 pytestmark = pytest.mark.pure
 
@@ -140,7 +141,7 @@ def test_a_run_of_a_newer_model_cannot_have_used_an_older_release() -> None:
 def test_what_changed_at_a_release_that_is_not_known_is_taken_from_the_lower_side() -> None:
     unknown, stated = behavior_of(None, at_least=(0, 24)), behavior_of("0.24.0")
     assert unknown.assumed
-    assert unknown.utilization < stated.utilization
+    assert unknown.gpu_memory_utilization < stated.gpu_memory_utilization
     assert (unknown.sampler, stated.sampler) == ("sorts", "fused")
     assert unknown.graphs_deducted
 

@@ -11,8 +11,9 @@ from benchmarks.shared.memory_cases import model_names
 from models.architecture import architecture
 from models.engine.arguments import EngineArguments
 from models.facts.accelerators import capability
-from models.memory import BudgetRequest, Card, behavior_of
+from models.memory import BudgetRequest, Card
 from models.memory.verdict.measure import measure
+from tests.helpers.models.releases import behavior_of
 
 pytestmark = pytest.mark.pure
 

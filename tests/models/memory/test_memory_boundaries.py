@@ -12,13 +12,14 @@ import pytest
 
 from models.architecture import CacheKind, Part, architecture
 from models.engine.arguments import EngineArguments
-from models.memory import Budget, BudgetRequest, Card, Verdict, behavior_of, budget
+from models.memory import Budget, BudgetRequest, Card, Verdict, budget
 from models.memory.inputs.request import resolve
 from models.memory.terms.kernels import refined_block
 from models.memory.terms.pages import Page, PageDemand, blocks_per_request
 from models.memory.terms.peaks import captured_sizes
 from models.memory.terms.weights import Rank, allocation, stage_layers, weight_bytes
 from tests.helpers.models.memory_data import configs
+from tests.helpers.models.releases import behavior_of
 
 pytestmark = pytest.mark.pure
 

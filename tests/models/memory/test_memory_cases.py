@@ -11,21 +11,13 @@ import pytest
 from benchmarks.fit.constants import figures
 from benchmarks.fit.samples import Sample, samples
 from benchmarks.shared.memory_cases import MeasuredCase, arguments_of_line, cases, model_names
-from catalog.loader import load
 from models.architecture import architecture
-from models.facts.contract import EngineContract
-from models.memory import (
-    BudgetRequest,
-    Card,
-    Verdict,
-    behavior_of,
-    behavior_of_contract,
-    budget,
-)
+from models.memory import BudgetRequest, Card, Verdict, budget
 from models.memory.inputs.request import resolve
 from models.memory.terms.constants import FITTED
 from models.memory.terms.kvcache import CachePlan, cache_plan
 from tests.helpers.models.memory_data import read
+from tests.helpers.models.releases import behavior_of
 
 pytestmark = pytest.mark.pure
 
@@ -125,15 +117,3 @@ def test_mxfp4_goes_to_marlin_on_hopper_until_triton_is_in_the_wheel() -> None:
     assert weights("0.10.1") == pytest.approx(65.97, rel=0.001)
     assert weights("0.14.1") == pytest.approx(64.38, rel=0.01)
     assert weights("0.33.0") < weights("0.10.1") - 1
-
-
-@pytest.mark.parametrize("contract", load().engines.values(), ids=lambda each: each.version)
-def test_the_table_of_releases_agrees_with_the_contracts(contract: EngineContract) -> None:
-    """Two statements of one fact: one of them read in the release's source, one for other runs."""
-    table, stated = behavior_of(contract.version), behavior_of_contract(contract)
-    differing = {
-        name: (getattr(table, name), getattr(stated, name))
-        for name in type(table).model_fields
-        if getattr(table, name) != getattr(stated, name)
-    }
-    assert not differing

@@ -10,8 +10,9 @@ import pytest
 
 from models.architecture import architecture
 from models.engine.arguments import EngineArguments
-from models.memory import Budget, BudgetRequest, Card, Verdict, behavior_of, budget
+from models.memory import Budget, BudgetRequest, Card, Verdict, budget
 from tests.helpers.models.memory_data import configs
+from tests.helpers.models.releases import behavior_of
 
 pytestmark = pytest.mark.pure
 

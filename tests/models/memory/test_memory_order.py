@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from models.architecture import Architecture, architecture
 from models.engine.arguments import EngineArguments
-from models.memory import Budget, BudgetRequest, Card, Verdict, behavior_of, budget
+from models.memory import Budget, BudgetRequest, Card, Verdict, budget
 from models.memory.terms.weights import Rank, weight_bytes
 from tests.helpers.models.memory_data import configs
+from tests.helpers.models.releases import behavior_of
 
 pytestmark = pytest.mark.pure
 

@@ -1,7 +1,7 @@
 """What releases do with memory, at the border of each change; sizes of caches, blocks and groups.
 
-Borders: docs/sources.md#memory-by-release, and vLLM's sources as models/memory/inputs/behavior.py
-names them. Sizes by hand from vLLM 0.33.0 `v1/kv_cache_interface.py` and
+Borders: the sources that catalog/engines/borders.yaml names, each of which names its test here.
+Sizes by hand from vLLM 0.33.0 `v1/kv_cache_interface.py` and
 `v1/core/kv_cache_planning.py`.
 """
 
@@ -11,48 +11,50 @@ import pytest
 
 from models.architecture import CacheKind, architecture
 from models.engine.arguments import EngineArguments
-from models.memory import (
-    Budget,
-    BudgetRequest,
-    Card,
-    behavior_of,
-    budget,
-    release_of,
-    size_defaults,
-)
+from models.memory import Budget, BudgetRequest, Card, budget, size_defaults
 from models.memory.terms.dtypes import cache_bytes
 from models.memory.terms.groups import group_pages
 from models.memory.terms.pages import Page, base_block
 from tests.helpers.models.memory_data import configs
+from tests.helpers.models.releases import behavior_of, release_of
 
 pytestmark = pytest.mark.pure
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
 
 
+CHANGES = [
+    ("first_engine_runs", "0.7.3", "default", "0.8.0", "optional"),
+    ("first_engine_runs", "0.10.2", "optional", "0.11.0", "never"),
+    ("counts_communication", "0.2.4", False, "0.2.5", True),
+    ("keeps_load_cache", "0.2.4", False, "0.2.5", True),
+    ("keeps_load_cache", "0.4.3", True, "0.5.0", False),
+    ("shards_known", "0.4.3", False, "0.5.0", True),
+    ("hybrid_groups", "0.9.2", False, "0.10.0", True),
+    ("marlin_mxfp4", "0.11.2", True, "0.12.0", False),
+    ("mamba_prefix_mode", "0.15.1", "none", "0.16.0", "align"),
+    ("sampler", "0.15.1", "sorts", "0.16.0", "fused"),
+    ("graphs_deducted", "0.19.1", False, "0.20.0", True),
+    ("gpu_memory_utilization", "0.19.1", 0.9, "0.20.0", 0.92),
+    ("machete_awq", "0.19.1", False, "0.20.0", True),
+    ("reports", "0.20.2", "blocks", "0.21.0", "capacity"),
+    ("allocator", "0.21.0", "old", "0.22.0", "new"),
+    ("padded_mxfp4", "0.21.0", True, "0.22.0", False),
+    ("in_flight_batches", "0.23.0", 1, "0.24.0", 2),
+    ("null_block", "0.23.0", False, "0.24.0", True),
+    ("trtllm_experts", "0.23.0", False, "0.24.0", True),
+    ("whole_items", "0.23.0", False, "0.24.0", True),
+    ("hybrid_caching", "0.24.0", False, "0.25.0", True),
+    ("glm_fp8_cache", "0.29.0", False, "0.30.0", True),
+    ("refined_fp8_blocks", "0.30.0", False, "0.31.0", True),
+    ("prefill_checkpoints", "0.31.0", False, "0.32.0", True),
+]
+
+
 @pytest.mark.parametrize(
     ("field", "last", "old", "first", "new"),
-    [
-        ("first_engine", "0.7.3", True, "0.8.0", False),
-        ("first_engine", "0.10.2 (V0)", True, "0.11.0 (V0)", False),
-        ("chunked", "0.7.3", False, "0.8.0", True),
-        ("counts_communication", "0.2.4", False, "0.2.5", True),
-        ("keeps_load_cache", "0.2.4", False, "0.2.5", True),
-        ("keeps_load_cache", "0.4.3", True, "0.5.0", False),
-        ("hybrid_groups", "0.9.2", False, "0.10.0", True),
-        ("marlin_mxfp4", "0.11.2", True, "0.12.0", False),
-        ("mamba_prefix_mode", "0.15.1", "none", "0.16.0", "align"),
-        ("sampler", "0.15.1", "sorts", "0.16.0", "fused"),
-        ("graphs_deducted", "0.19.1", False, "0.20.0", True),
-        ("utilization", "0.19.1", 0.9, "0.20.0", 0.92),
-        ("reports", "0.20.2", "blocks", "0.21.0", "capacity"),
-        ("allocator", "0.21.0", "old", "0.22.0", "new"),
-        ("padded_mxfp4", "0.21.0", True, "0.22.0", False),
-        ("in_flight_batches", "0.23.0", 1, "0.24.0", 2),
-        ("null_block", "0.23.0", False, "0.24.0", True),
-        ("hybrid_caching", "0.24.0", False, "0.25.0", True),
-        ("prefill_checkpoints", "0.31.0", False, "0.32.0", True),
-    ],
+    CHANGES,
+    ids=[f"{field}-{first}" for field, _, _, first, _ in CHANGES],
 )
 def test_each_change_is_at_its_release(
     field: str, last: str, old: object, first: str, new: object
@@ -61,12 +63,27 @@ def test_each_change_is_at_its_release(
     assert getattr(behavior_of(first), field) == new
 
 
+@pytest.mark.parametrize(
+    ("version", "first", "chunked"),
+    [
+        ("0.7.3", True, False),
+        ("0.8.0", False, True),
+        ("0.10.2 (V0)", True, False),
+        ("0.11.0 (V0)", False, True),
+    ],
+)
+def test_the_first_engine_runs_by_default_or_where_it_is_asked_for(
+    version: str, first: bool, chunked: bool
+) -> None:
+    assert (behavior_of(version).first_engine, behavior_of(version).chunked) == (first, chunked)
+
+
 def test_a_release_that_is_not_known_is_assumed_from_the_side_that_leaves_less() -> None:
     found = behavior_of(None)
     assert (found.assumed, found.release) == (True, (0, 11))
-    assert (found.sampler, found.utilization) == ("sorts", 0.9)
+    assert (found.sampler, found.gpu_memory_utilization) == ("sorts", 0.9)
     later = behavior_of(None, at_least=(0, 24))
-    assert (later.release, later.sampler, later.utilization) == ((0, 24), "sorts", 0.9)
+    assert (later.release, later.sampler, later.gpu_memory_utilization) == ((0, 24), "sorts", 0.9)
     assert behavior_of("main").release == (0, 31)
 
 

@@ -4,8 +4,9 @@ import pytest
 
 from models.architecture import architecture
 from models.engine.arguments import EngineArguments
-from models.memory import Budget, BudgetRequest, Card, behavior_of, budget
+from models.memory import Budget, BudgetRequest, Card, budget
 from tests.helpers.models.memory_data import configs
+from tests.helpers.models.releases import behavior_of
 
 pytestmark = pytest.mark.pure
 

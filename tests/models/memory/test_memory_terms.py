@@ -11,11 +11,12 @@ import pytest
 
 from models.architecture import architecture, with_quantization
 from models.engine.arguments import EngineArguments
-from models.memory import BudgetRequest, Card, behavior_of
+from models.memory import BudgetRequest, Card
 from models.memory.inputs.request import resolve
 from models.memory.terms.constants import Fitted
 from models.memory.terms.peaks import activation_gib, cuda_graph_gib, non_torch_gib, slack_gib
 from tests.helpers.models.memory_data import configs
+from tests.helpers.models.releases import behavior_of
 
 pytestmark = pytest.mark.pure
 

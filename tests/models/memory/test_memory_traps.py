@@ -11,10 +11,11 @@ import pytest
 from catalog.loader import load
 from models.architecture import architecture
 from models.engine.arguments import EngineArguments
-from models.memory import Budget, BudgetRequest, Card, Verdict, behavior_of, budget
+from models.memory import Budget, BudgetRequest, Card, Verdict, budget
 from models.memory.calculator import CalculatorInput, old_calculator
 from models.memory.inputs.behavior import behavior_of_contract
 from tests.helpers.models.memory_data import configs
+from tests.helpers.models.releases import behavior_of
 
 pytestmark = pytest.mark.pure
 
