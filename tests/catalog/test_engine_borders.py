@@ -22,7 +22,6 @@ from models.core.releases import numbers
 from models.engine.arguments import EngineArguments
 from models.facts.borders import Border, Borders
 from models.memory import Budget, BudgetRequest, Card, budget
-from tests.helpers.models.memory_data import configs
 from tests.helpers.models.releases import behavior_of
 
 pytestmark = pytest.mark.pure
@@ -69,7 +68,7 @@ def test_the_release_before_a_border_behaves_otherwise(border: Border) -> None:
 def asked(name: str, card: Card, **arguments: Any) -> BudgetRequest:
     """Return a request of the newest release."""
     return BudgetRequest(
-        architecture=architecture(config_of(name)),
+        architecture=architecture(CATALOG.models[name].config),
         card=card,
         behavior=behavior_of("0.33.0"),
         arguments=EngineArguments.model_validate(arguments),
@@ -80,11 +79,6 @@ def changed(request: BudgetRequest, **fields: Any) -> BudgetRequest:
     """Return a request of a model that is a little other."""
     other = request.architecture.model_copy(update=fields)
     return request.model_copy(update={"architecture": other})
-
-
-def config_of(name: str) -> Any:
-    """Return a configuration of the catalog or of the data."""
-    return CATALOG.models[name].config if name in CATALOG.models else configs()[name]
 
 
 A100 = Card(memory_gib=79.2, capability=(8, 0), product="NVIDIA-A100-SXM4-80GB")
@@ -113,9 +107,8 @@ def requests() -> tuple[BudgetRequest, ...]:
         asked("qwen3-30b-a3b-fp8", H100, tensor_parallel_size=4, **short),
         asked("qwen3-30b-a3b", B200, tensor_parallel_size=4, **short),
         asked("mixtral-8x7b-instruct", B200),
-        changed(asked("google/gemma-4-26B-A4B", A100), vision_tokens=4096),
-        # GLM 5 has the layers of DeepSeek V3.2.
-        changed(asked("deepseek-ai/DeepSeek-V3.2", B200, **eight), model_type="glm_moe_dsa"),
+        changed(asked("gemma3-27b-it", A100), vision_tokens=4096),
+        changed(asked("deepseek-r1", B200, **eight), model_type="glm_moe_dsa"),
     )
 
 

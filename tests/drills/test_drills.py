@@ -60,6 +60,7 @@ ARGUMENTS = "tests/repository/test_engine_arguments.py"
 DEV = "test_a_stack_makes_what_its_snapshot_says[dev]"
 READ = "test_an_argument_is_read_by_a_module_of_the_models"
 BORDERS = "tests/catalog/test_engine_borders.py"
+RELEASES = "tests/models/memory/test_memory_releases.py"
 NAMED = "test_a_border_names_a_test_that_holds_it"
 NOT_RENEWED = {DEV: SNAPSHOTS}
 DRILLS = (
@@ -99,7 +100,7 @@ DRILLS = (
             2: {"test_months_are_in_order_and_name_the_newest_release_last": BORDERS},
             3: {f"{NAMED}[gpu_memory_utilization-0.34.0]": BORDERS},
         },
-        passes=("tests/catalog", "tests/models/memory/test_memory_releases.py"),
+        passes=("tests/catalog", f"{RELEASES}::test_each_change_is_at_its_release"),
         answers=lists_of_a_release(),
     ),
 )

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from catalog.loader import load
 from models.architecture import CacheKind, architecture
+from models.core.releases import numbers
 from models.engine.arguments import EngineArguments
 from models.memory import Budget, BudgetRequest, Card, budget, size_defaults
 from models.memory.terms.dtypes import cache_bytes
@@ -94,7 +96,6 @@ def test_a_release_that_is_not_known_is_assumed_from_the_side_that_leaves_less()
         ("~0.10 (Aug 2025)", (0, 10)),
         ("fork of 0.9 (Nov 2026)", (0, 33)),
         ("main, Oct 2026", (0, 31)),
-        ("main (Dec 2026)", (0, 33)),
         ("dev build, Jan 2026", (0, 14)),
         ("fork of 0.9 (Dec 2025)", (0, 9)),
         ("0.1.dev17", None),
@@ -105,6 +106,11 @@ def test_a_release_that_is_not_known_is_assumed_from_the_side_that_leaves_less()
 )
 def test_a_version_as_people_write_it(text: str | None, release: tuple[int, int] | None) -> None:
     assert release_of(text) == release
+
+
+def test_after_the_last_month_that_is_known_its_release_is_the_newest() -> None:
+    major, minor, _ = max(map(numbers, load().engines))
+    assert release_of("main (Dec 2099)") == (major, minor)
 
 
 @pytest.mark.parametrize(
