@@ -82,7 +82,8 @@ def test_files_that_documents_name_exist() -> None:
     )
     missing: list[str] = []
     history = {ROOT / "CHANGELOG.md", *(ROOT / "docs/adr").glob("0*.md")}
-    made = set(re.findall(r"^ *```\w+ file=(\S+)$", (ROOT / "CONTRIBUTING.md").read_text(), re.M))
+    recipes = (ROOT / "CONTRIBUTING.md").read_text()
+    made = set(re.findall(r"^ *(?:```\w+ file=|cp \S+ )(\S+)$", recipes, re.M))
     for document in {*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")} - history:
         for name in pattern.findall(document.read_text()):
             if name not in made and not (ROOT / name).exists():
