@@ -70,7 +70,7 @@ def answer(
     if question.request is None:
         return unknown(name, question.missing, question.notes)
     try:
-        found = _budget(asked, question.request, profiles, known.catalog.borders)
+        found = _budget(question, question.request, profiles, known.catalog.borders)
     except ProblemsError as error:
         return unknown(name, [problem.ruled for problem in error.problems], question.notes)
     if question.other_make:
