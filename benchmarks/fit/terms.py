@@ -43,7 +43,7 @@ Told = tuple[str, float]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Point:
+class FitPoint:
     """One run's value over the size that it should grow with."""
 
     thread: str
@@ -102,7 +102,7 @@ def typical(told: Sequence[Told], otherwise: float) -> float:
 
 
 def line(
-    points: Sequence[Point], otherwise: tuple[float, float], *, relative: bool = False
+    points: Sequence[FitPoint], otherwise: tuple[float, float], *, relative: bool = False
 ) -> tuple[float, float]:
     """Return the base and the slope, neither below 0, with the least absolute deviations.
 
@@ -126,7 +126,7 @@ def line(
     return min(map(off, _lines(points)))[1]
 
 
-def _lines(points: Sequence[Point]) -> Iterator[tuple[float, float]]:
+def _lines(points: Sequence[FitPoint]) -> Iterator[tuple[float, float]]:
     for number, point in enumerate(points):
         yield max(0.0, point.value), 0.0
         yield 0.0, max(0.0, point.value / point.size)
@@ -169,15 +169,15 @@ def _stated_peak(run: Sample) -> float | None:
     return None if graphs is None else peak - graphs
 
 
-def _sampler_peaks(runs: Sequence[Sample]) -> Iterator[Point]:
+def _sampler_peaks(runs: Sequence[Sample]) -> Iterator[FitPoint]:
     for run in runs:
         peak = _stated_peak(run)
         sorts = run.taken.request.behavior.sampler == "sorts"
         if peak is not None and sorts and _sampler_leads(run):
-            yield Point(thread=run.case.source, size=_copy_gib(run), value=peak)
+            yield FitPoint(thread=run.case.source, size=_copy_gib(run), value=peak)
 
 
-def _graphs(runs: Sequence[Sample]) -> Iterator[Point]:
+def _graphs(runs: Sequence[Sample]) -> Iterator[FitPoint]:
     """Yield what capturing took; a log that says less than nothing measured something else."""
     for run in runs:
         seen = run.case.number("graph_gib")
@@ -186,7 +186,7 @@ def _graphs(runs: Sequence[Sample]) -> Iterator[Point]:
         request, resolved = run.taken.request, run.taken.resolved
         layers = layers_on_stage(request.architecture, request.arguments.pipeline_parallel_size)
         size = layers * captured_sizes(resolved, request.behavior) / 64 / 1024
-        yield Point(thread=run.case.source, size=size, value=seen)
+        yield FitPoint(thread=run.case.source, size=size, value=seen)
 
 
 def _fused(runs: Sequence[Sample], fitted: Fitted) -> list[Told]:

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.mutants import equivalents, recording, report, settings, tool
 from benchmarks.mutants.candidates import carry_out, sample
-from benchmarks.mutants.judging import Judge, Outcome, Verdict
+from benchmarks.mutants.judging import Judge, MutantVerdict, Outcome
 from benchmarks.mutants.reach import Reach
 
 _MARKERS: Final = "pure or mocks"
@@ -23,11 +23,13 @@ _MARKERS: Final = "pure or mocks"
 class Loop:
     """A pytest plugin that judges changes instead of running the collected tests."""
 
-    def __init__(self, options: argparse.Namespace, table: settings.Settings, root: Path) -> None:
+    def __init__(
+        self, options: argparse.Namespace, table: settings.MutantSettings, root: Path
+    ) -> None:
         self._options = options
         self._table = table
         self._root = root
-        self.verdicts: dict[str, list[Verdict]] = {}
+        self.verdicts: dict[str, list[MutantVerdict]] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.mutants import tool
-from benchmarks.mutants.operators import Operator
+from benchmarks.mutants.operators import MutationOperator
 
 _CHECKED: Final = {
     ("dataclass", "frozen"),
@@ -58,7 +58,7 @@ class Mutant:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def places(path: Path, operators: Mapping[str, Operator]) -> list[list[Candidate]]:
+def places(path: Path, operators: Mapping[str, MutationOperator]) -> list[list[Candidate]]:
     """Return the changes of a file, those of one place together, in the file's order."""
     source = path.read_text(encoding="utf-8")
     silent = _Annotations(source)
@@ -84,7 +84,7 @@ def places(path: Path, operators: Mapping[str, Operator]) -> list[list[Candidate
 
 
 def sample(
-    files: Iterable[Path], operators: Mapping[str, Operator], seed: int | str
+    files: Iterable[Path], operators: Mapping[str, MutationOperator], seed: int | str
 ) -> Iterator[Candidate]:
     """Yield one change for each place of the files, in an order that only the seed decides."""
     chance = random.Random(f"{seed}")
@@ -94,7 +94,7 @@ def sample(
         yield chance.choice(place)
 
 
-def carry_out(candidate: Candidate, operators: Mapping[str, Operator]) -> Mutant | None:
+def carry_out(candidate: Candidate, operators: Mapping[str, MutationOperator]) -> Mutant | None:
     """Return the change carried out; None where the text stays or is no Python any more."""
     source = candidate.path.read_text(encoding="utf-8")
     operator = operators[candidate.operator]

@@ -44,7 +44,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class MutantVerdict:
     """A change, what became of it and how much was tried."""
 
     mutant: Mutant
@@ -75,10 +75,10 @@ class Judge:
         self._bound = bound_sec
         self._trusted: dict[tuple[str, bool], bool] = {}
 
-    def judge(self, mutant: Mutant) -> Verdict:
+    def judge(self, mutant: Mutant) -> MutantVerdict:
         """Return what becomes of a change."""
         if mutant.key in self._equivalents:
-            return Verdict(mutant=mutant, outcome=Outcome.EQUIVALENT)
+            return MutantVerdict(mutant=mutant, outcome=Outcome.EQUIVALENT)
         tests, anew = self._tests(mutant)
         seconds = 0.0
         for _ in range(_TRIES):
@@ -87,7 +87,7 @@ class Judge:
             outcome, last, tried = outcome_of(ended)
             believed = not outcome.noticed or not last or self._passes_unchanged(last, anew=anew)
             if believed:
-                return Verdict(
+                return MutantVerdict(
                     mutant=mutant,
                     outcome=outcome,
                     test=last if outcome.noticed else "",
@@ -96,7 +96,7 @@ class Judge:
                     seconds=seconds,
                 )
             tests = [test for test in tests if test != last]
-        return Verdict(mutant=mutant, outcome=Outcome.SURVIVED, seconds=seconds)
+        return MutantVerdict(mutant=mutant, outcome=Outcome.SURVIVED, seconds=seconds)
 
     def _tests(self, mutant: Mutant) -> tuple[list[str], bool]:
         """Return the tests to run, and whether modules must be imported anew for it."""

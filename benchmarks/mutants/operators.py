@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 Position = tuple[tuple[int, int], tuple[int, int]]
 
 
-class Operator(Protocol):
+class MutationOperator(Protocol):
     """What cosmic-ray asks of an operator."""
 
     def mutation_positions(self, node: Any) -> Iterator[Position]:
@@ -103,7 +103,7 @@ def _is_augmented(child: Any) -> bool:
     return child.type == "operator" and len(value) > 1 and value.endswith("=")
 
 
-OURS: Final[dict[str, type[Operator]]] = {
+OURS: Final[dict[str, type[MutationOperator]]] = {
     "ChangeWord": ChangeWord,
     "RemoveStatement": RemoveStatement,
 }

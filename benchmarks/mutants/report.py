@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.mutants.judging import Outcome, Verdict
+from benchmarks.mutants.judging import MutantVerdict, Outcome
 
 
 def say(text: str) -> None:
@@ -12,7 +12,7 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def line(verdict: Verdict, root: Path) -> str:
+def line(verdict: MutantVerdict, root: Path) -> str:
     """Return one change's line: what became of it, where, and which test noticed."""
     candidate = verdict.mutant.candidate
     place = f"{candidate.path.relative_to(root)}:{candidate.line}"
@@ -23,7 +23,7 @@ def line(verdict: Verdict, root: Path) -> str:
     )
 
 
-def summary(verdicts: Mapping[str, Sequence[Verdict]], root: Path, seed: str) -> str:
+def summary(verdicts: Mapping[str, Sequence[MutantVerdict]], root: Path, seed: str) -> str:
     """Return the table of all packages and every change that was not noticed."""
     rows = [
         f"| package (seed {seed}) | changes | noticed | not noticed | equivalent | score |",
@@ -47,7 +47,7 @@ def summary(verdicts: Mapping[str, Sequence[Verdict]], root: Path, seed: str) ->
     return "\n".join(["", *rows, "", *left])
 
 
-def score(verdicts: Sequence[Verdict]) -> str:
+def score(verdicts: Sequence[MutantVerdict]) -> str:
     """Return noticed changes as a share of those that mean something else; changes that do not
     import are nobody's merit and left out.
     """
@@ -56,7 +56,7 @@ def score(verdicts: Sequence[Verdict]) -> str:
     return f"{noticed / (noticed + survived):.0%}" if noticed + survived else "none"
 
 
-def survivor(verdict: Verdict, root: Path) -> str:
+def survivor(verdict: MutantVerdict, root: Path) -> str:
     """Return a change that was not noticed: the key to record it by, its place and its lines."""
     mutant = verdict.mutant
     candidate = mutant.candidate

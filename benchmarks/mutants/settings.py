@@ -24,7 +24,7 @@ class Package(BaseModel):
     """Files or folders; tests elsewhere do not count, which can only lower the figure."""
 
 
-class Settings(BaseModel):
+class MutantSettings(BaseModel):
     """What is mutated, and for how long one change may be looked at."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -57,7 +57,7 @@ class Settings(BaseModel):
         return tuple(sorted(files))
 
 
-def read(root: Path = ROOT) -> Settings:
+def read(root: Path = ROOT) -> MutantSettings:
     """Return the table `[tool.mutants]` of a tree's pyproject.toml.
 
     Raises:
@@ -68,4 +68,4 @@ def read(root: Path = ROOT) -> Settings:
     table = tomllib.loads(text).get("tool", {}).get("mutants")
     if table is None:
         raise SettingsError("pyproject.toml has no table [tool.mutants]")
-    return Settings.model_validate(table, strict=False)
+    return MutantSettings.model_validate(table, strict=False)

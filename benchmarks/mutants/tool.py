@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, cast
 
-from benchmarks.mutants.operators import OURS, Operator
+from benchmarks.mutants.operators import OURS, MutationOperator
 from sandbox.core.paths import cache_root
 
 LOCK: Final = Path(__file__).with_name("requirements.txt")
@@ -45,11 +45,11 @@ def ready() -> None:
     importlib.invalidate_caches()
 
 
-def operators() -> Mapping[str, Operator]:
+def operators() -> Mapping[str, MutationOperator]:
     """Return every operator by name: cosmic-ray's own and ours."""
     provider = importlib.import_module("cosmic_ray.operators.provider").OperatorProvider()
     names = [name for name in cast("Iterable[str]", provider) if name not in _NEED_ARGUMENTS]
-    theirs: dict[str, Operator] = {name: provider[name]() for name in names}
+    theirs: dict[str, MutationOperator] = {name: provider[name]() for name in names}
     return theirs | {name: kind() for name, kind in OURS.items()}
 
 
@@ -59,10 +59,10 @@ def parse(source: str) -> list[Any]:
     return list(cast("Iterable[Any]", tree.ast_nodes(tree.get_ast(source))))
 
 
-def mutate(source: str, operator: Operator, occurrence: int) -> str | None:
+def mutate(source: str, operator: MutationOperator, occurrence: int) -> str | None:
     """Return the source with one change, None where the operator has no such occurrence."""
     module = importlib.import_module("cosmic_ray.mutating")
-    change = cast("Callable[[str, Operator, int], str | None]", module.mutate_code)
+    change = cast("Callable[[str, MutationOperator, int], str | None]", module.mutate_code)
     return change(source, operator, occurrence)
 
 

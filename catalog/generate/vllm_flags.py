@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from catalog.generate.vllm_source import (
     SEQUENCES,
     Field,
-    Source,
+    SourceTree,
     choices_of,
     configurations,
     literal,
@@ -87,7 +87,7 @@ def read_literal(root: Path, alias: str) -> tuple[str, ...]:
 class _FlagReader:
     """Turns `add_argument` calls into flags."""
 
-    def __init__(self, source: Source, *, paired: bool) -> None:
+    def __init__(self, source: SourceTree, *, paired: bool) -> None:
         self._source = source
         self._paired = paired
 

@@ -21,7 +21,7 @@ class Field:
 
 
 @dataclass(kw_only=True, slots=True)
-class Source:
+class SourceTree:
     """The classes and the aliases of literal types of one source tree."""
 
     classes: dict[str, dict[str, Field]] = field(default_factory=dict[str, dict[str, Field]])
@@ -36,9 +36,9 @@ class Source:
         return found | self.classes.get(name, {})
 
 
-def read_source(trees: list[ast.Module]) -> Source:
+def read_source(trees: list[ast.Module]) -> SourceTree:
     """Return the classes and aliases at the top of these modules."""
-    source = Source()
+    source = SourceTree()
     for tree in trees:
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
@@ -88,7 +88,7 @@ def _plain(data: object) -> JsonValue:
     return None
 
 
-def words_of(annotation: ast.expr | None, source: Source) -> frozenset[str]:
+def words_of(annotation: ast.expr | None, source: SourceTree) -> frozenset[str]:
     """Return the names in an annotation, with aliases followed; a literal's type is not one."""
     found: set[str] = set()
     for part in _parts(annotation, source):
@@ -101,7 +101,7 @@ def words_of(annotation: ast.expr | None, source: Source) -> frozenset[str]:
     return frozenset(found)
 
 
-def _parts(annotation: ast.expr | None, source: Source) -> Iterator[ast.expr]:
+def _parts(annotation: ast.expr | None, source: SourceTree) -> Iterator[ast.expr]:
     """Yield the members of a union, looking through Annotated, Optional and aliases."""
     if annotation is None:
         return
@@ -121,7 +121,7 @@ def _parts(annotation: ast.expr | None, source: Source) -> Iterator[ast.expr]:
         yield annotation
 
 
-def _subscript_parts(annotation: ast.Subscript, source: Source) -> Iterator[ast.expr]:
+def _subscript_parts(annotation: ast.Subscript, source: SourceTree) -> Iterator[ast.expr]:
     name = ast.unparse(annotation.value)
     if name in ("Annotated", "SkipValidation", "Optional", "Union"):
         inner = annotation.slice
@@ -131,7 +131,7 @@ def _subscript_parts(annotation: ast.Subscript, source: Source) -> Iterator[ast.
         yield annotation
 
 
-def choices_of(annotation: ast.expr | None, source: Source) -> tuple[str, ...] | None:
+def choices_of(annotation: ast.expr | None, source: SourceTree) -> tuple[str, ...] | None:
     """Return the values of a literal type, also inside a sequence; None where there is none."""
     for part in _parts(annotation, source):
         if isinstance(part, ast.Subscript) and ast.unparse(part.value) == "Literal":
@@ -141,7 +141,7 @@ def choices_of(annotation: ast.expr | None, source: Source) -> tuple[str, ...] |
     return None
 
 
-def _literal_values(values: ast.expr, source: Source) -> Iterator[str]:
+def _literal_values(values: ast.expr, source: SourceTree) -> Iterator[str]:
     for item in values.elts if isinstance(values, ast.Tuple) else [values]:
         if isinstance(item, ast.Constant):
             yield str(item.value)

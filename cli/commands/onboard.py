@@ -20,7 +20,7 @@ from models.facts.catalog import Catalog
 from models.memory import Verdict
 from models.serving.onboarding import (
     CardFit,
-    Draft,
+    EntryDraft,
     SourceFacts,
     card_fits,
     catalog_name,
@@ -101,7 +101,7 @@ def _cards(options: OnboardOptions, catalog: Catalog) -> Sequence[Accelerator]:
 
 
 def _files(
-    options: OnboardOptions, drafted: Draft, config: dict[str, JsonValue] | None
+    options: OnboardOptions, drafted: EntryDraft, config: dict[str, JsonValue] | None
 ) -> dict[Path, str]:
     """Return what would be written: text by path."""
     folder = options.output or _MODELS
@@ -122,7 +122,7 @@ def _yaml_text(entry: dict[str, JsonValue]) -> str:
 
 def _write(
     options: OnboardOptions,
-    drafted: Draft,
+    drafted: EntryDraft,
     files: dict[Path, str],
     taken: Sequence[str],
     *,
@@ -145,7 +145,7 @@ def _write(
 
 def _print(
     options: OnboardOptions,
-    drafted: Draft,
+    drafted: EntryDraft,
     fits: Sequence[CardFit],
     files: dict[Path, str],
     taken: Sequence[str],
@@ -174,7 +174,7 @@ def _print(
     _print_fits(options, drafted, fits)
 
 
-def _print_fits(options: OnboardOptions, drafted: Draft, fits: Sequence[CardFit]) -> None:
+def _print_fits(options: OnboardOptions, drafted: EntryDraft, fits: Sequence[CardFit]) -> None:
     if drafted.subject is not None:
         family = drafted.subject.architecture.family.value
         print(f"family {family}, format {drafted.subject.format.format}")

@@ -13,7 +13,7 @@ from models.engine.profiles import EngineOverrides, Environment
 from models.facts.accelerators import Accelerator
 from models.facts.catalog import Catalog
 from models.facts.contract import EngineContract
-from models.serving.selection import Candidate, Selection, select, smallest
+from models.serving.selection import ModelCandidate, Selection, select, smallest
 
 
 def run(options: SelectOptions) -> int:
@@ -56,7 +56,7 @@ def contract_of(catalog: Catalog, version: str) -> EngineContract:
 
 
 def _selections(
-    options: SelectOptions, subject: Candidate, catalog: Catalog, cards: Sequence[Accelerator]
+    options: SelectOptions, subject: ModelCandidate, catalog: Catalog, cards: Sequence[Accelerator]
 ) -> list[Selection]:
     contract = contract_of(catalog, options.vllm_version or subject.entry.engine)
     overrides = EngineOverrides(max_model_len=options.max_model_len)
@@ -71,7 +71,7 @@ def _selections(
     ]
 
 
-def _row(subject: Candidate, selections: Sequence[Selection]) -> dict[str, JsonValue]:
+def _row(subject: ModelCandidate, selections: Sequence[Selection]) -> dict[str, JsonValue]:
     return {
         "model": subject.entry.name,
         "repository": subject.entry.repository,
@@ -83,7 +83,7 @@ def _row(subject: Candidate, selections: Sequence[Selection]) -> dict[str, JsonV
     }
 
 
-def _show(subjects: Sequence[Candidate], answers: Sequence[Sequence[Selection]]) -> None:
+def _show(subjects: Sequence[ModelCandidate], answers: Sequence[Sequence[Selection]]) -> None:
     from rich.console import Console
     from rich.markup import escape
 

@@ -60,7 +60,7 @@ class Client:
         self._session.trust_env = False
         self._session.headers["Host"] = url.netloc
         self._key = key
-        self._authority = _Authority(region.gateway_ca)
+        self._authority = _TrustedAuthority(region.gateway_ca)
         if url.scheme == "https":
             self._session.mount("https://", _ByName(url.hostname or ""))
 
@@ -100,7 +100,7 @@ class Client:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
 
-class _Authority:
+class _TrustedAuthority:
     """The gateway's authority as a file, which is all that `requests` takes."""
 
     def __init__(self, text: str | None) -> None:

@@ -23,7 +23,7 @@ from models.serving.onboarding import (
     newest_engine,
     snapshot_of,
 )
-from models.serving.selection import Candidate
+from models.serving.selection import ModelCandidate
 
 _FILES_AT_MOST: Final = 2000
 
@@ -134,7 +134,7 @@ def _card(folder: Path) -> Mapping[str, JsonValue]:
     return cast("Mapping[str, JsonValue]", head) if isinstance(head, dict) else {}
 
 
-def subject_of(found: NamedModel, catalog: Catalog, asked_format: str | None) -> Candidate:
+def subject_of(found: NamedModel, catalog: Catalog, asked_format: str | None) -> ModelCandidate:
     """Return what arguments are wanted for. Raises `InputError` where it is not understood."""
     engine = newest_engine(catalog.engines) if found.entry is None else found.entry.engine
     drafted = draft(found.name, found.config, found.known, engine=engine)
@@ -149,7 +149,7 @@ def subject_of(found: NamedModel, catalog: Catalog, asked_format: str | None) ->
     if found.entry is not None and changed == shapes:
         model = CatalogModel(entry=found.entry, config=found.config)
         goldens = catalog.goldens_of(model, engine)
-    return Candidate(
+    return ModelCandidate(
         entry=found.entry or drafted.entry,
         architecture=changed,
         format=chosen,

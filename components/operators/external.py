@@ -13,7 +13,7 @@ from typing import Any
 import pulumi
 from pulumi import Output, ResourceOptions
 
-from models.plan.definitions import Definition, missing_version
+from models.plan.definitions import ServedDefinition, missing_version
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,7 +21,7 @@ class ExternalOperatorsArgs:
     """The definitions that a region's objects are made of."""
 
     region: str
-    definitions: Sequence[Definition]
+    definitions: Sequence[ServedDefinition]
 
 
 class ExternalOperators(pulumi.ComponentResource):
@@ -73,7 +73,9 @@ class _DefinitionRead(pulumi.CustomResource):
         )
 
 
-def _hold(args: ExternalOperatorsArgs, wanted: Definition, spec: Mapping[str, Any] | None) -> str:
+def _hold(
+    args: ExternalOperatorsArgs, wanted: ServedDefinition, spec: Mapping[str, Any] | None
+) -> str:
     versions: list[Mapping[str, Any]] = [
         {"name": each["name"], "served": each["served"]}
         for each in (() if spec is None else spec["versions"])

@@ -15,7 +15,7 @@ from components.render.common import metadata
 from components.render.storage import longhorn as render
 from models.plan.plan import PlannedRegion
 from models.plan.storage.resolved import storage_class
-from models.settings.longhorn import PROVISIONER, Use
+from models.settings.longhorn import PROVISIONER, VolumeUse
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,7 +28,7 @@ class LonghornArgs:
 class Longhorn(pulumi.ComponentResource):
     """Classes by use, the backup target and the job that backs volumes up."""
 
-    classes: Mapping[Use, StorageClass]
+    classes: Mapping[VolumeUse, StorageClass]
 
     def __init__(self, name: str, args: LonghornArgs, opts: ResourceOptions | None = None) -> None:
         """Register classes, and the backup where one is set."""

@@ -23,7 +23,7 @@ from components.secrets.store import SecretStore, SecretStoreArgs
 from models.core.names import OBJECTS_NAMESPACE, TENANT, TENANT_CONFIG_SECRET, TENANT_LABEL
 from models.plan.plan import PlannedRegion
 from models.plan.storage.resolved import LOCAL_DRIVES_CLASS, storage_class
-from models.settings.longhorn import Use
+from models.settings.longhorn import VolumeUse
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,7 +70,7 @@ class Minio(pulumi.ComponentResource):
         self.register_outputs({})
 
     def _class(self, name: str, args: MinioArgs) -> list[pulumi.Resource]:
-        if storage_class(args.region, Use.MINIO) != LOCAL_DRIVES_CLASS:
+        if storage_class(args.region, VolumeUse.MINIO) != LOCAL_DRIVES_CLASS:
             return []
         made = StorageClass(
             f"{name}-class",

@@ -71,7 +71,7 @@ class CaseRequest:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Model:
+class _CaseModel:
     config: Mapping[str, JsonValue] | None
     entry: CatalogModel | None = None
     missing: str | None = None
@@ -80,7 +80,7 @@ class _Model:
 
 def ask(case: Case, sources: Sources, config: Mapping[str, JsonValue] | None = None) -> CaseRequest:
     """Return the request of a case; `config` is the model's configuration where it is given."""
-    model = _Model(config=config) if config is not None else _model(case.model, sources)
+    model = _CaseModel(config=config) if config is not None else _model(case.model, sources)
     found = sources.cards.find(case.gpu, case.gpu_mem_gib)
     missing = [text for text in (model.missing, found.missing) if text is not None]
     shape: Architecture | None = None
@@ -172,23 +172,25 @@ def _names(case: Case, entry: CatalogModel | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def _model(name: str | None, sources: Sources) -> _Model:
+def _model(name: str | None, sources: Sources) -> _CaseModel:
     if not name:
-        return _Model(config=None, missing="model: not given")
+        return _CaseModel(config=None, missing="model: not given")
     models = sources.catalog.models
     wanted = model_key(name)
     for entry in models.values():
         if wanted in (model_key(entry.entry.name), model_key(entry.entry.repository)):
-            return _Model(config=entry.config, entry=entry)
+            return _CaseModel(config=entry.config, entry=entry)
     reading = sources.names.read(name)
     if reading is not None:
         note = None if reading.note is None else f"model: {reading.note}"
-        return _Model(config=reading.config, note=note)
+        return _CaseModel(config=reading.config, note=note)
     near = sources.names.nearest(name)
     close = get_close_matches(name.lower(), list(models), n=1, cutoff=0.5)
     near = near or (close[0] if close else None)
     hint = "" if near is None else f"; the nearest known name is {near!r}: write it if you mean it"
-    return _Model(config=None, missing=f"model: no configuration is known for {shown(name)}{hint}")
+    return _CaseModel(
+        config=None, missing=f"model: no configuration is known for {shown(name)}{hint}"
+    )
 
 
 def _computable(

@@ -14,7 +14,7 @@ from pydantic import Field, JsonValue, ValidationError
 
 from models.cases.case_flags import with_flags
 from models.core.problems import ProblemsError, from_validation
-from models.engine.arguments import ARGUMENTS, Count, EngineArguments, Kind, kinds_of
+from models.engine.arguments import ARGUMENTS, Count, EngineArguments, ValueKind, kinds_of
 from models.engine.values import NONE_WORDS, READERS, count_of
 from models.facts.contract import EngineContract
 
@@ -95,17 +95,17 @@ def _tidied(name: str, value: JsonValue) -> JsonValue:
     kind = _KINDS[name]
     if isinstance(value, str):
         return _tidied_text(name, value.strip())
-    if kind is Kind.TEXT and isinstance(value, int | float) and not isinstance(value, bool):
+    if kind is ValueKind.TEXT and isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:g}" if isinstance(value, float) else str(value)
-    if isinstance(value, float) and value.is_integer() and kind is not Kind.NUMBER:
+    if isinstance(value, float) and value.is_integer() and kind is not ValueKind.NUMBER:
         value = int(value)
     if name == "max_model_len" and value == -1:
         return None
-    if kind is Kind.SWITCH and value in (0, 1):
+    if kind is ValueKind.SWITCH and value in (0, 1):
         return bool(value)
     if name == _EXPERT and type(value) is int and 1 < value <= 2**40:
         return True
-    if kind is Kind.NUMBER and type(value) is int:
+    if kind is ValueKind.NUMBER and type(value) is int:
         return float(value)
     return value
 
@@ -120,14 +120,14 @@ def _tidied_text(name: str, text: str) -> JsonValue:
         return text
     if text.lower() in NONE_WORDS or (name == "max_model_len" and text.lower() == "auto"):
         return None
-    if kind is Kind.TEXT:
+    if kind is ValueKind.TEXT:
         return text
-    if kind is Kind.SWITCH and text.lower() in ("true", "false"):
+    if kind is ValueKind.SWITCH and text.lower() in ("true", "false"):
         return text.lower() == "true"
     if re.fullmatch(r"\d+", text.replace(",", "")):
         return _tidied(name, int(text.replace(",", "")))
     counted = count_of(text)
-    if counted is not None and kind is not Kind.NUMBER:
+    if counted is not None and kind is not ValueKind.NUMBER:
         return counted
     return float(text) if re.fullmatch(r"\d*\.\d+", text) else text
 

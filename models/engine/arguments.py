@@ -109,7 +109,7 @@ class ServeArguments(EngineArguments):
     extra_args: tuple[str, ...] = ()
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """How an argument's value is written."""
 
     COUNT = "count"
@@ -118,7 +118,12 @@ class Kind(StrEnum):
     SWITCH = "switch"
 
 
-_KINDS: Final = {bool: Kind.SWITCH, int: Kind.COUNT, float: Kind.NUMBER, str: Kind.TEXT}
+_KINDS: Final = {
+    bool: ValueKind.SWITCH,
+    int: ValueKind.COUNT,
+    float: ValueKind.NUMBER,
+    str: ValueKind.TEXT,
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,19 +132,19 @@ class Argument:
 
     name: str
     option: str
-    kind: Kind
+    kind: ValueKind
     case: str
     stored: str
     loads: bool
     inside: str | None
 
 
-def kinds_of(model: type[BaseModel]) -> dict[str, Kind]:
+def kinds_of(model: type[BaseModel]) -> dict[str, ValueKind]:
     """Return how each field of a model is written."""
     return {name: _kind(field.annotation) for name, field in model.model_fields.items()}
 
 
-def _kind(annotation: object) -> Kind:
+def _kind(annotation: object) -> ValueKind:
     if isinstance(annotation, type) and annotation in _KINDS:
         return _KINDS[annotation]
     return next(_kind(part) for part in get_args(annotation) if part is not type(None))

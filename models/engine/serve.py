@@ -6,7 +6,7 @@ from typing import Final, cast
 
 from models.core.findings import Finding
 from models.core.problems import shown
-from models.engine.arguments import ARGUMENTS, EngineArguments, Kind, ServeArguments
+from models.engine.arguments import ARGUMENTS, EngineArguments, ServeArguments, ValueKind
 from models.engine.command import Fault, FaultKind, Parser
 from models.engine.command_line import Line, Option, option_of
 from models.engine.values import READERS, count_of
@@ -18,7 +18,7 @@ def given_in(line: Line) -> dict[str, str | bool]:
     found: dict[str, str | bool] = {}
     for name, argument in ARGUMENTS.items():
         option = line.argument(name)
-        if argument.kind is Kind.SWITCH and option is not None:
+        if argument.kind is ValueKind.SWITCH and option is not None:
             found[name] = not option.negated and (option.value or "").lower() != "false"
         elif option is not None and option.value:
             found[name] = option.value
@@ -49,9 +49,9 @@ def arguments_in(line: Line) -> EngineArguments:
         kind = ARGUMENTS[name].kind
         if isinstance(value, bool):
             given[name] = value
-        elif kind is Kind.COUNT:
+        elif kind is ValueKind.COUNT:
             given |= {name: number} if (number := count_of(value)) else {}
-        elif kind is Kind.NUMBER:
+        elif kind is ValueKind.NUMBER:
             given[name] = float(value)
         else:
             given[name] = READERS[name](value) if name in READERS else value

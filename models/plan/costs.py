@@ -48,7 +48,7 @@ _DIGITS: Final = 4
 """Decimals of a bill: list prices have up to six, and a sum of them is no more exact than this."""
 
 
-class Line(Model):
+class CostLine(Model):
     """`count_min` to `count_max` of one thing at `usd_per_hour` each; None where it has no price.
 
     `basis` says what kind of price it is.
@@ -64,7 +64,7 @@ class Line(Model):
 class Bill(Model):
     """A region's bill per hour."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[CostLine, ...]
 
     @property
     def usd_min(self) -> float | None:
@@ -101,13 +101,13 @@ def pool_line(
     bounds: tuple[int, int],
     needed: int,
     basis: str = LIST_PRICE,
-) -> Line:
+) -> CostLine:
     """Return a pool's line: at the least its minimum and what replicas need, at the most its max.
 
     `bounds` are the pool's nodes at minimum and maximum, `needed` what the replicas' minimum takes.
     """
     low, high = bounds
-    return Line(
+    return CostLine(
         what=what,
         usd_per_hour=usd_per_hour,
         count_min=min(max(low, needed), high),
@@ -128,10 +128,10 @@ def nat_gateways(zones: Sequence[str], *, single: bool) -> int:
 
 def service_lines(
     aws_region: str, gateways: int, prices: Mapping[tuple[str, str], float]
-) -> tuple[Line, ...]:
+) -> tuple[CostLine, ...]:
     """Return what an EKS region is billed for beside its nodes."""
     return tuple(
-        Line(
+        CostLine(
             what=item,
             usd_per_hour=prices.get((item, aws_region)),
             count_min=count,

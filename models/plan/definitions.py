@@ -13,7 +13,7 @@ from models.plan.plan import PlannedRegion, PlatformPlan
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Definition:
+class ServedDefinition:
     """One definition: `plural.group`, the kind, the version that our objects are written in."""
 
     plural: str
@@ -32,14 +32,14 @@ class Definition:
         return f"{self.group}/{self.version}"
 
 
-def _all(group: str, version: str, kinds: Mapping[str, str]) -> tuple[Definition, ...]:
+def _all(group: str, version: str, kinds: Mapping[str, str]) -> tuple[ServedDefinition, ...]:
     return tuple(
-        Definition(plural=plural, group=group, version=version, kind=kind)
+        ServedDefinition(plural=plural, group=group, version=version, kind=kind)
         for kind, plural in kinds.items()
     )
 
 
-DEFINITIONS: Final[Mapping[str, tuple[Definition, ...]]] = {
+DEFINITIONS: Final[Mapping[str, tuple[ServedDefinition, ...]]] = {
     "kube-prometheus-stack": _all(
         "monitoring.coreos.com", "v1", {"ServiceMonitor": "servicemonitors"}
     ),
@@ -90,13 +90,13 @@ DEFINITIONS: Final[Mapping[str, tuple[Definition, ...]]] = {
 """What we write objects of, by the chart that defines it."""
 
 
-def required(plan: PlatformPlan, region: PlannedRegion) -> tuple[Definition, ...]:
+def required(plan: PlatformPlan, region: PlannedRegion) -> tuple[ServedDefinition, ...]:
     """Return the definitions that a region's objects need."""
     return tuple(each for row in operators(plan, region) for each in DEFINITIONS.get(row.chart, ()))
 
 
 def missing_version(
-    definition: Definition, versions: Sequence[Mapping[str, Any]], served_by: str
+    definition: ServedDefinition, versions: Sequence[Mapping[str, Any]], served_by: str
 ) -> str | None:
     """Return why a definition does not do, None where it serves the wanted version.
 
@@ -114,6 +114,6 @@ def missing_version(
     )
 
 
-def kinds(definitions: Iterable[Definition]) -> dict[str, Definition]:
+def kinds(definitions: Iterable[ServedDefinition]) -> dict[str, ServedDefinition]:
     """Return definitions by "apiVersion:Kind", as resource types name them."""
     return {f"{each.api}:{each.kind}": each for each in definitions}

@@ -48,7 +48,7 @@ class RegionSecrets:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Row:
+class _SecretRow:
     needed: Callable[[RegionSecrets], bool]
     use: Callable[[RegionSecrets], SecretUse]
 
@@ -141,27 +141,27 @@ def _authority(request: RegionSecrets) -> SecretUse:
     )
 
 
-_ROWS: Final[tuple[_Row, ...]] = (
-    _Row(
+_ROWS: Final[tuple[_SecretRow, ...]] = (
+    _SecretRow(
         needed=lambda asked: asked.region.storage.objects.credentials is Credentials.SECRET_STORE,
         use=_object_store,
     ),
-    _Row(
+    _SecretRow(
         needed=lambda asked: (
             asked.region.storage.objects.kind is ObjectStoreKind.MINIO
             and asked.region.storage.objects.credentials is Credentials.SECRET_STORE
         ),
         use=_tenant,
     ),
-    _Row(
+    _SecretRow(
         needed=lambda asked: asked.region.certificates.issuer is Issuer.SECRET_STORE,
         use=_gateway_certificate,
     ),
-    _Row(
+    _SecretRow(
         needed=lambda asked: asked.region.certificates.issuer is Issuer.PRIVATE_CA,
         use=_authority,
     ),
-    _Row(needed=lambda asked: bool(asked.gateway.clients), use=_clients),
+    _SecretRow(needed=lambda asked: bool(asked.gateway.clients), use=_clients),
 )
 
 

@@ -22,7 +22,7 @@ from models.facts.catalog import ModelEntry, ModelStatus, WeightFormat
 from models.facts.contract import EngineContract
 from models.memory import Verdict
 from models.serving.formats import CONTAINERS, find_format, under_format
-from models.serving.selection import Candidate, Selection, select
+from models.serving.selection import ModelCandidate, Selection, select
 
 _SHA: Final = re.compile(r"[0-9a-f]{40}")
 _WEIGHTS: Final = (".safetensors", ".bin", ".gguf")
@@ -39,11 +39,11 @@ class SourceFacts(Model):
     source: str
 
 
-class Draft(Model):
+class EntryDraft(Model):
     """The entry with what was found wrong or left open while drafting it."""
 
     entry: ModelEntry
-    subject: Candidate | None
+    subject: ModelCandidate | None
     problems: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
 
@@ -102,7 +102,7 @@ def draft(
     engine: str,
     owner: str = DEFAULT_OWNER,
     asked_format: str | None = None,
-) -> Draft:
+) -> EntryDraft:
     """Return the entry's draft; without a configuration it is only a frame."""
     problems: list[str] = []
     subject_parts = None
@@ -134,9 +134,11 @@ def draft(
     subject = None
     if subject_parts is not None:
         shapes, found = subject_parts
-        subject = Candidate(entry=entry, architecture=under_format(shapes, found), format=found)
+        subject = ModelCandidate(
+            entry=entry, architecture=under_format(shapes, found), format=found
+        )
     left = _open(entry, has_config=config is not None, stored=stored)
-    return Draft(entry=entry, subject=subject, problems=tuple(problems), open=left)
+    return EntryDraft(entry=entry, subject=subject, problems=tuple(problems), open=left)
 
 
 def _is_weight(file: str) -> bool:
@@ -177,7 +179,7 @@ def _open(entry: ModelEntry, *, has_config: bool, stored: str | None) -> tuple[s
 
 
 def card_fits(
-    subject: Candidate,
+    subject: ModelCandidate,
     cards: Iterable[Accelerator],
     contract: EngineContract,
     *,

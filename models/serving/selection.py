@@ -30,7 +30,7 @@ from models.serving.splits import legal_tensor_parallel, node_gpus
 _SMALLEST: Final = "the least GPU memory of a machine in the catalog that holds it"
 
 
-class Candidate(Model):
+class ModelCandidate(Model):
     """The model that arguments are wanted for: its catalog entry or a draft of one.
 
     `weights` is the directory that the engine is to read where it is not the catalog's. `goldens`
@@ -78,7 +78,7 @@ class Selection(Model):
 
 
 def select(
-    subject: Candidate,
+    subject: ModelCandidate,
     environment: Environment,
     accelerator: Accelerator,
     contract: EngineContract,
@@ -103,7 +103,7 @@ def select(
 
 
 def smallest(
-    subject: Candidate,
+    subject: ModelCandidate,
     environment: Environment,
     cards: Iterable[Accelerator],
     contract: EngineContract,
@@ -136,7 +136,7 @@ def smallest(
 
 
 def _inputs(
-    subject: Candidate,
+    subject: ModelCandidate,
     environment: Environment,
     accelerator: Accelerator,
     contract: EngineContract,
@@ -158,7 +158,7 @@ def _inputs(
     )
 
 
-def _tried(inputs: ArgumentInputs, subject: Candidate, legal: tuple[int, ...]) -> Selection:
+def _tried(inputs: ArgumentInputs, subject: ModelCandidate, legal: tuple[int, ...]) -> Selection:
     choice, problems = choose(inputs)
     if subject.weights is not None:
         choice = _from(choice, subject.weights)

@@ -26,7 +26,7 @@ Cron = Annotated[str, Field(pattern=r"^\S+( \S+){4}$")]
 """Five fields: minute, hour, day of month, month, day of week."""
 
 
-class Use(StrEnum):
+class VolumeUse(StrEnum):
     """What a volume is for; each has a class of its own."""
 
     MODELS = "models"
@@ -59,7 +59,7 @@ class Backup(Model):
     schedule: Cron = "0 2 * * *"
     retain: Annotated[int, Field(ge=1, le=100)] = 7
     concurrency: PositiveInt = 2
-    volumes: Annotated[tuple[Use, ...], Field(min_length=1)] = (Use.MINIO,)
+    volumes: Annotated[tuple[VolumeUse, ...], Field(min_length=1)] = (VolumeUse.MINIO,)
 
 
 class Longhorn(Model):

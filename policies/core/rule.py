@@ -16,7 +16,7 @@ from policies.core.context import Context
 from policies.core.nodes import UnknownFieldError, UnreadableFieldError
 
 
-class Weight(StrEnum):
+class RuleWeight(StrEnum):
     """How bad a breach is, in the SDK's words."""
 
     LOW = "low"
@@ -51,7 +51,7 @@ class Rule(Generic[S]):
     id: str
     description: str
     remedy: str
-    weight: Weight
+    weight: RuleWeight
     check: Check[S]
     tags: tuple[str, ...] = ()
     framework: tuple[str, str] | None = None
@@ -116,7 +116,7 @@ def rule(
     description: str,
     *,
     remedy: str,
-    weight: Weight = Weight.HIGH,
+    weight: RuleWeight = RuleWeight.HIGH,
     tags: tuple[str, ...] = (),
     framework: tuple[str, str] | None = None,
     fragments: bool = False,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from models.core.rule_ids import GateRule
-from policies.core.rule import Weight
+from policies.core.rule import RuleWeight
 from policies.frame.registry import RULES, Registered, Scope
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "policies.md"
@@ -31,7 +31,7 @@ class Explanation:
     holds: str
     why: str
     remedy: str
-    weight: Weight
+    weight: RuleWeight
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ _CHANGES: Final = Explanation(
     holds="No change replaces, deletes or shrinks something that holds data without an approval.",
     why="PULK-02, MINIO-01: rules see what a resource will be, never what it was.",
     remedy="take the change back, or name the object in accept_data_loss for this one change",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
 )
 
 

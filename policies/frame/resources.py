@@ -7,7 +7,7 @@ from pulumi_policy import PolicyResourceOptions
 
 from policies.core.nodes import Node
 from policies.core.unknowns import Unknown, plain
-from policies.views.kubernetes.manifest import Manifest, Options, expanded
+from policies.views.kubernetes.manifest import Manifest, ResourceOptions, expanded
 
 _KUBERNETES: Final = "kubernetes:"
 _PATCH: Final = "Patch"
@@ -31,7 +31,7 @@ def manifests_of(
     timeouts = opts.custom_timeouts
     manifest = Manifest(
         body=Node(body),
-        options=Options(
+        options=ResourceOptions(
             type=resource_type,
             urn=urn,
             parent=opts.parent or "",

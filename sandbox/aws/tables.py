@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.kinds import KINDS
 from sandbox.aws.plugin.invokes import INVOKES
 from sandbox.aws.server.eks import OWN
@@ -86,7 +86,7 @@ def _invokes() -> Iterator[str]:
     yield from (f"- `{token}`" for token in INVOKES)
 
 
-def _sorted() -> list[Kind]:
+def _sorted() -> list[AwsKind]:
     return sorted(KINDS.values(), key=lambda kind: kind.sdk)
 
 

@@ -31,7 +31,7 @@ from sandbox.core.paths import cache_root, sandboxes_home
 from sandbox.core.processes import Supervisor
 from sandbox.crds import apply as crd_apply
 from sandbox.crds import sources as crds
-from sandbox.crds.sources import Definition
+from sandbox.crds.sources import PinnedDefinition
 from sandbox.operators.controllers import accounts
 from sandbox.operators.controllers.table import NAMES, wanted
 from sandbox.toolchain import Toolchain
@@ -226,7 +226,7 @@ def _api(home: Path, server: str, user: str) -> Api:
     return Api(server, keys.tokens()[user], keys.path("ca.crt"))
 
 
-def _begin_from_template(plan: ProcessPlan, definitions: Sequence[Definition]) -> None:
+def _begin_from_template(plan: ProcessPlan, definitions: Sequence[PinnedDefinition]) -> None:
     """Give a new sandbox data with its definitions; one that was started before has its own."""
     if not definitions or (plan.home / templates.DATA).exists():
         return
@@ -237,7 +237,7 @@ def _begin_from_template(plan: ProcessPlan, definitions: Sequence[Definition]) -
     shutil.rmtree(workshop, ignore_errors=True)
 
 
-def _load_apart(home: Path, tools: Toolchain, definitions: Sequence[Definition]) -> Path:
+def _load_apart(home: Path, tools: Toolchain, definitions: Sequence[PinnedDefinition]) -> Path:
     """Load definitions in a control plane of their own with keys of its own; stop it."""
     supervisor = _supervisor(home)
     # A killed start may have left processes and half of the definitions.

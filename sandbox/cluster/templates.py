@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from sandbox.core import locks
-from sandbox.crds.sources import Definition
+from sandbox.crds.sources import PinnedDefinition
 from sandbox.toolchain import Toolchain
 
 DATA: Final = "etcd"
@@ -32,7 +32,7 @@ Make = Callable[[], Path]
 """Loads the definitions in a control plane of its own; returns its home once it is stopped."""
 
 
-def key(tools: Toolchain, definitions: Sequence[Definition]) -> str:
+def key(tools: Toolchain, definitions: Sequence[PinnedDefinition]) -> str:
     """Return the name of the template: what made it and what is in it decide it."""
     parts = {
         "layout": _LAYOUT,

@@ -14,7 +14,7 @@ import requests
 
 from sandbox.core.errors import SandboxError
 from sandbox.core.kube import Api, ApiError, Object
-from sandbox.crds.sources import CrdLock, Definition
+from sandbox.crds.sources import CrdLock, PinnedDefinition
 
 _COLLECTION: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _SERVED_TIMEOUT_SEC: Final = 60.0
@@ -22,7 +22,7 @@ _SENT_TIMEOUT_SEC: Final = 180.0
 
 
 def apply(
-    new_api: Callable[[], Api], record: Path, definitions: Sequence[Definition]
+    new_api: Callable[[], Api], record: Path, definitions: Sequence[PinnedDefinition]
 ) -> tuple[int, int]:
     """Apply `definitions` and wait until they are established; return how many, of how many.
 
@@ -41,7 +41,7 @@ def apply(
     if not changed:
         return 0, len(definitions)
 
-    def send(part: Sequence[Definition]) -> None:
+    def send(part: Sequence[PinnedDefinition]) -> None:
         own = new_api()
         for definition in part:
             _send(own, definition, new=definition.lock.name not in present)
@@ -56,7 +56,7 @@ def apply(
     return len(changed), len(definitions)
 
 
-def _send(api: Api, definition: Definition, *, new: bool) -> None:
+def _send(api: Api, definition: PinnedDefinition, *, new: bool) -> None:
     """Create or apply a definition; what a busy machine did not answer in time is asked again."""
     path = f"{_COLLECTION}/{definition.lock.name}"
     deadline = time.monotonic() + _SENT_TIMEOUT_SEC
@@ -77,7 +77,7 @@ def _send(api: Api, definition: Definition, *, new: bool) -> None:
             return
 
 
-def _digest(definition: Definition) -> str:
+def _digest(definition: PinnedDefinition) -> str:
     return hashlib.sha256(definition.text).hexdigest()
 
 

@@ -84,7 +84,7 @@ class _LockFile(_Frozen):
 Source = Literal["shared", "download", "permissive"]
 
 
-class Definition(_Frozen):
+class PinnedDefinition(_Frozen):
     """A definition ready to be applied: YAML or JSON text, and where it is from."""
 
     lock: CrdLock
@@ -157,7 +157,7 @@ def download(url: str) -> bytes:
     return answer.content
 
 
-def resolve(lock: CrdLock, shared: Path = SHARED_DIR, fetch: Fetch = download) -> Definition:
+def resolve(lock: CrdLock, shared: Path = SHARED_DIR, fetch: Fetch = download) -> PinnedDefinition:
     """Return the text of one definition by the order this module describes.
 
     Raises `SandboxError` when a source answers with something else than the lock says: wrong text
@@ -172,12 +172,12 @@ def resolve(lock: CrdLock, shared: Path = SHARED_DIR, fetch: Fetch = download) -
                 f"CRD file {local} has sha256 {found}, catalog/crds.lock says {lock.sha256}: "
                 "restore the file, or, if the change is meant, run python -m sandbox.crds.lock"
             )
-        return Definition(lock=lock, text=text, source="shared")
+        return PinnedDefinition(lock=lock, text=text, source="shared")
     try:
         data = fetch(lock.url)
     except requests.RequestException:
         text = json.dumps(permissive(lock)).encode()
-        return Definition(lock=lock, text=text, source="permissive")
+        return PinnedDefinition(lock=lock, text=text, source="permissive")
     specs: list[Object] = [
         crd["spec"]
         for crd in parse(data, chart="/templates/" in lock.url)
@@ -190,7 +190,7 @@ def resolve(lock: CrdLock, shared: Path = SHARED_DIR, fetch: Fetch = download) -
             f"{lock.spec_sha256}: the address changed its content, do not use it unread"
         )
     text = json.dumps(_object(lock, specs[0])).encode()
-    return Definition(lock=lock, text=text, source="download")
+    return PinnedDefinition(lock=lock, text=text, source="download")
 
 
 def resolve_all(
@@ -198,7 +198,7 @@ def resolve_all(
     say: Callable[[str], None],
     shared: Path = SHARED_DIR,
     fetch: Fetch = download,
-) -> list[Definition]:
+) -> list[PinnedDefinition]:
     """Resolve many definitions, with one warning for all that had to be permissive."""
     with ThreadPoolExecutor(max_workers=8) as pool:
         jobs = [pool.submit(resolve, lock, shared, fetch) for lock in locks]

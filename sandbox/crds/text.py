@@ -20,11 +20,11 @@ def spec_digest(crd: Object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class _Loader(yaml.CSafeLoader):
+class _DefinitionLoader(yaml.CSafeLoader):
     """YAML as Kubernetes reads it: `=` and dates are strings."""
 
 
-_Loader.yaml_implicit_resolvers = {
+_DefinitionLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag.rsplit(":", 1)[1] not in _NOT_JSON]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
@@ -33,6 +33,6 @@ _Loader.yaml_implicit_resolvers = {
 def parse(data: bytes, *, chart: bool) -> list[Object]:
     """Return the definitions in an upstream file; of a `chart` the template lines are dropped."""
     text = _HELM_LINE.sub(b"", data) if chart else data
-    documents: Iterable[Object | None] = yaml.load_all(text, Loader=_Loader)
+    documents: Iterable[Object | None] = yaml.load_all(text, Loader=_DefinitionLoader)
     kind = "CustomResourceDefinition"
     return [document for document in documents if document and document.get("kind") == kind]

@@ -80,7 +80,7 @@ def ensure(say: Say = say_to_stderr, *, cache: Path | None = None) -> Toolchain:
     # (tests/helpers/repository/fast_guard.py).
     sys.audit("triplane.toolchain")
     root = cache_root() if cache is None else cache
-    store = build.Store(root=root / "toolchain" / "builds")
+    store = build.ToolStore(root=root / "toolchain" / "builds")
     found, why = official.find(root)
     tools = [tool for tool in TOOLS if found is None or tool.name not in _PULUMI_TOOLS]
     if all(store.has(tool) for tool in tools):
@@ -98,7 +98,7 @@ def ensure(say: Say = say_to_stderr, *, cache: Path | None = None) -> Toolchain:
     return Toolchain(bin_dir=bin_dir, pulumi_home=pulumi_home, official=found is not None)
 
 
-def _build_missing(tools: list[Tool], store: build.Store, root: Path, say: Say) -> None:
+def _build_missing(tools: list[Tool], store: build.ToolStore, root: Path, say: Say) -> None:
     started = time.monotonic()
     missing = [tool for tool in tools if not store.has(tool)]
     if not missing:

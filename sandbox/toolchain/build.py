@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.toolchain.errors import ToolchainError
-from sandbox.toolchain.table import BUILD_ENV, BUILD_FLAGS, Changed, Tool
+from sandbox.toolchain.table import BUILD_ENV, BUILD_FLAGS, ChangedSource, Tool
 
 _INPUTS = ("go.mod", "go.sum", "main.go")
 _LOG_TAIL_LINES = 15
@@ -51,7 +51,7 @@ def key(tool: Tool) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Store:
+class ToolStore:
     """The part of the cache that holds finished builds and their logs."""
 
     root: Path
@@ -69,7 +69,7 @@ class Store:
         return self.root / "logs" / f"{tool.name}-{key(tool)}.log"
 
 
-def build(tool: Tool, store: Store, go: Path) -> None:
+def build(tool: Tool, store: ToolStore, go: Path) -> None:
     """Build `tool` into `store` with the Go at `go`; raise `ToolchainError` with the log's tail."""
     log = store.log(tool)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,7 @@ def _module_dir(tool: Tool, cwd: Path, go: Path) -> str:
 
 
 def _lay_over(
-    ours: Path, changed: Changed, source: Path, go: Path, run: Callable[[list[str]], None]
+    ours: Path, changed: ChangedSource, source: Path, go: Path, run: Callable[[list[str]], None]
 ) -> None:
     """Copy the module's Go files to where go.mod replaces it, and those of `ours` over them.
 

@@ -45,7 +45,7 @@ BUILD_ENV: Final[Mapping[str, str]] = MappingProxyType(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Changed:
+class ChangedSource:
     """A module that is copied, the files of `<folder>/upstream` laid over it.
 
     go.mod replaces it by the result, and Go checks no replaced module: `sum` is what it must have.
@@ -69,7 +69,7 @@ class Tool:
     links: tuple[tuple[str, str], ...] = ()
     embeds: Mapping[str, str] = field(default_factory=dict[str, str])
     """File to copy next to main.go at build time -> its path inside the module's directory."""
-    changed: Changed | None = None
+    changed: ChangedSource | None = None
 
     @property
     def source(self) -> Path:
@@ -128,7 +128,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         # The only version of this module that is served; it is the code of release 4.25.
         module_version="v4.0.0-20260115033456-f47bc2d6f199",
         version=PROVIDER_VERSION,
-        changed=Changed(
+        changed=ChangedSource(
             module="github.com/pulumi/pulumi-kubernetes/sdk/v4",
             version="v4.24.0",
             sum="h1:dlDJvsugKow8tCaD0yJngc7PXdv8WT2YwPEUmj48tF4=",
@@ -168,7 +168,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         module="github.com/cert-manager/cert-manager",
         module_version=f"v{CERT_MANAGER_VERSION}",
         version=CERT_MANAGER_VERSION,
-        changed=Changed(
+        changed=ChangedSource(
             module="github.com/cert-manager/cert-manager",
             version=f"v{CERT_MANAGER_VERSION}",
             sum="h1:0LttV37Q5c2CBNoHkjuI8sLKTXWZDC2SwQkxrBMKV9w=",
@@ -187,7 +187,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         module="github.com/external-secrets/external-secrets",
         module_version=f"v{EXTERNAL_SECRETS_VERSION}",
         version=EXTERNAL_SECRETS_VERSION,
-        changed=Changed(
+        changed=ChangedSource(
             module="github.com/external-secrets/external-secrets",
             version=f"v{EXTERNAL_SECRETS_VERSION}",
             sum="h1:HhNAjWfFEshhItphr28SGsHzf2bUP7uDAOVLg76uNAg=",

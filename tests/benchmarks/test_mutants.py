@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.mutants import codes, equivalents, forks, report, settings
 from benchmarks.mutants.candidates import Candidate, Mutant, function_at
-from benchmarks.mutants.judging import Outcome, Verdict, chosen_anew, outcome_of
+from benchmarks.mutants.judging import MutantVerdict, Outcome, chosen_anew, outcome_of
 from benchmarks.mutants.reach import Reach, names_given, words_changed
 from benchmarks.mutants.recording import Recording
 
@@ -130,7 +130,7 @@ def test_the_score_leaves_out_what_means_the_same_and_what_does_not_import() -> 
         *[Outcome.EQUIVALENT] * 2,
         Outcome.BROKEN,
     ]
-    verdicts = [Verdict(mutant=mutant(), outcome=each) for each in outcomes]
+    verdicts = [MutantVerdict(mutant=mutant(), outcome=each) for each in outcomes]
     assert report.score(verdicts) == "80%"
     text = report.summary({"shop": verdicts}, Path("/tree"), "7")
     assert "| shop | 7 | 4 | 1 | 2 | 80% |" in text

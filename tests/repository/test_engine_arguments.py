@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from catalog.loader import load
-from models.engine.arguments import ARGUMENTS, EngineArguments, Kind
+from models.engine.arguments import ARGUMENTS, EngineArguments, ValueKind
 from models.engine.profiles import EngineOverrides, EngineProfile
 from models.memory.inputs.request import Resolved
 
@@ -105,10 +105,10 @@ def test_a_part_of_the_arguments_has_their_names(model: type[EngineProfile]) -> 
 
 
 KINDS: Final = {
-    Kind.COUNT: {"int", "human_readable_int", "human_readable_int_or_auto", "_optional_type"},
-    Kind.NUMBER: {"float"},
-    Kind.TEXT: {"str", "_optional_type", "json"},
-    Kind.SWITCH: {"bool"},
+    ValueKind.COUNT: {"int", "human_readable_int", "human_readable_int_or_auto", "_optional_type"},
+    ValueKind.NUMBER: {"float"},
+    ValueKind.TEXT: {"str", "_optional_type", "json"},
+    ValueKind.SWITCH: {"bool"},
 }
 """The words of the engine's parser for each kind of value, as contracts have them."""
 
@@ -124,7 +124,7 @@ def test_an_argument_is_an_option_of_the_newest_release_of_its_kind(name: str) -
     assert flag is not None
     assert flag.names[0] == argument.option
     assert flag.type in KINDS[argument.kind]
-    assert (flag.arity == 0) is (argument.kind is Kind.SWITCH)
+    assert (flag.arity == 0) is (argument.kind is ValueKind.SWITCH)
 
 
 def test_no_name_of_an_argument_is_another_arguments() -> None:

@@ -13,7 +13,7 @@ from components.render.common import tolerations
 from models.core.names import LONGHORN_RELEASE
 from models.plan.plan import PlannedRegion, PlatformPlan
 from models.plan.storage.resolved import replicas, storage_pool
-from models.settings.longhorn import Longhorn, Use
+from models.settings.longhorn import Longhorn, VolumeUse
 from models.settings.regions import POOL_LABEL, Taint
 
 NAMESPACE: Final = "longhorn-system"
@@ -102,7 +102,7 @@ class ClassSpec(TypedDict):
     allow_volume_expansion: bool
 
 
-def storage_class(region: PlannedRegion, use: Use) -> ClassSpec:
+def storage_class(region: PlannedRegion, use: VolumeUse) -> ClassSpec:
     """Return the class of one use.
 
     Weights and caches can be made again, so their volumes go with their claims. A tenant's drives
@@ -114,16 +114,16 @@ def storage_class(region: PlannedRegion, use: Use) -> ClassSpec:
         "fsType": "ext4",
         "dataLocality": region.settings.storage.longhorn.data_locality.value,
     }
-    if use is Use.MINIO:
+    if use is VolumeUse.MINIO:
         parameters |= _drives(region)
     else:
         parameters |= _shared(region)
     parameters |= _backed_up(region.settings.storage.longhorn, use)
     return {
         "parameters": parameters,
-        "reclaim_policy": "Retain" if use is Use.MINIO else "Delete",
+        "reclaim_policy": "Retain" if use is VolumeUse.MINIO else "Delete",
         # A drive lies where its server runs; a shared volume is asked for by no pod in particular.
-        "volume_binding_mode": "WaitForFirstConsumer" if use is Use.MINIO else "Immediate",
+        "volume_binding_mode": "WaitForFirstConsumer" if use is VolumeUse.MINIO else "Immediate",
         "allow_volume_expansion": True,
     }
 
@@ -152,7 +152,7 @@ def _shared(region: PlannedRegion) -> dict[str, str]:
     return found
 
 
-def _backed_up(options: Longhorn, use: Use) -> dict[str, str]:
+def _backed_up(options: Longhorn, use: VolumeUse) -> dict[str, str]:
     if options.backup is None or use not in options.backup.volumes:
         return {}
     return {
@@ -212,7 +212,7 @@ def recurring_job(region: PlannedRegion) -> RecurringJobSpec | None:
     }
 
 
-def uses(region: PlannedRegion) -> tuple[Use, ...]:
+def uses(region: PlannedRegion) -> tuple[VolumeUse, ...]:
     """Return the uses that a region has a class for."""
     tenant = region.settings.storage.objects.minio is not None
-    return (Use.MODELS, Use.CACHE, *((Use.MINIO,) if tenant else ()))
+    return (VolumeUse.MODELS, VolumeUse.CACHE, *((VolumeUse.MINIO,) if tenant else ()))

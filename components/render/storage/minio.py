@@ -19,7 +19,7 @@ from models.core.names import MODELS_NAMESPACE, TENANT, TENANT_CONFIG_SECRET
 from models.facts.mirroring import mirrored, mirrored_image
 from models.plan.plan import PlannedPool, PlannedRegion, PlatformPlan
 from models.plan.storage.resolved import storage_class, storage_pool
-from models.settings.longhorn import Use
+from models.settings.longhorn import VolumeUse
 from models.settings.minio import SIDECAR_CPU, SIDECAR_MEMORY_GIB, Minio, MinioPool
 from models.settings.regions import POOL_LABEL
 
@@ -137,7 +137,7 @@ def _pool(
     name = f"pool-{index}"
     claim = {
         "accessModes": ["ReadWriteOnce"],
-        "storageClassName": storage_class(region, Use.MINIO),
+        "storageClassName": storage_class(region, VolumeUse.MINIO),
         "resources": {"requests": {"storage": f"{pool.volume_gib}Gi"}},
     }
     return {

@@ -41,7 +41,7 @@ from models.facts.mirroring import mirrored_image
 from models.plan.object_store import S3Store, store_of
 from models.plan.plan import PlannedModel, PlannedRegion
 from models.plan.storage.resolved import storage_class
-from models.settings.longhorn import Use
+from models.settings.longhorn import VolumeUse
 from models.settings.regions import Collect, Credentials
 
 LOCAL_PATH_PROVISIONER: Final = "rancher.io/local-path"
@@ -63,17 +63,17 @@ _CONFIGURATION_ERROR: Final = 2
 
 def claim_name(region: PlannedRegion) -> str:
     """Return the name of the claim with the region's weights."""
-    return models_claim(storage_class(region, Use.MODELS))
+    return models_claim(storage_class(region, VolumeUse.MODELS))
 
 
 def claim(region: PlannedRegion) -> PersistentVolumeClaimSpecArgsDict:
     """Return the claim that every engine of the region reads and every seeding Job writes."""
-    return _shared(storage_class(region, Use.MODELS), region.volume_gib)
+    return _shared(storage_class(region, VolumeUse.MODELS), region.volume_gib)
 
 
 def cache_claim(region: PlannedRegion, size_gib: int) -> PersistentVolumeClaimSpecArgsDict:
     """Return the claim of the region's KV caches."""
-    return _shared(storage_class(region, Use.CACHE), size_gib)
+    return _shared(storage_class(region, VolumeUse.CACHE), size_gib)
 
 
 def _shared(name: str, size_gib: int) -> PersistentVolumeClaimSpecArgsDict:

@@ -12,7 +12,7 @@ from models.core.rule_ids import ProofRule
 from models.engine.profiles import Environment
 from models.plan.costs import (
     Bill,
-    Line,
+    CostLine,
     added,
     basis_of,
     nat_gateways,
@@ -65,12 +65,12 @@ def region_bill(
 
 def _service_lines(
     cluster: EksCluster, prices: Mapping[tuple[str, str], float]
-) -> tuple[Line, ...]:
+) -> tuple[CostLine, ...]:
     gateways = nat_gateways(cluster.zones, single=cluster.single_nat)
     return service_lines(cluster.aws_region, gateways, prices)
 
 
-def _pool_line(pool: PlannedPool, models: Sequence[PlannedModel]) -> Line:
+def _pool_line(pool: PlannedPool, models: Sequence[PlannedModel]) -> CostLine:
     here = [model for model in models if model.pool.name == pool.name]
     needed = nodes_needed(
         [(model.gpus_per_replica, model.replicas_min) for model in here], pool.shape.gpus

@@ -25,7 +25,7 @@ from models.plan.secret_uses import region_gateway, secret_problems, secret_uses
 from models.plan.sizing import MachineShape, volume_gib
 from models.plan.storage.resolved import class_of
 from models.settings.exceptions import excused, expired
-from models.settings.longhorn import Use
+from models.settings.longhorn import VolumeUse
 from models.settings.regions import EksCluster, NodePool, Region
 from models.settings.settings import ModelSettings, Settings
 
@@ -101,7 +101,7 @@ def _region(
         if _is_here(model, region) and model.pool in pools
     ]
     models = [resolve_model(deployment, catalog, findings) for deployment in deployments]
-    claim = models_claim(class_of(region.storage, Use.MODELS))
+    claim = models_claim(class_of(region.storage, VolumeUse.MODELS))
     planned_models = tuple(
         model.model_copy(update={"claim": claim}) for model in models if model is not None
     )

@@ -6,7 +6,7 @@ from typing import Final
 from models.engine.profiles import Environment
 from models.plan.plan import PlannedPool, PlannedRegion
 from models.plan.storage.proofs import PoolFacts, StorageFacts, storage_index
-from models.settings.longhorn import STORAGE_LABEL, Use, replica_count
+from models.settings.longhorn import STORAGE_LABEL, VolumeUse, replica_count
 from models.settings.regions import Region, Storage, VolumeBackend
 
 LOCAL_PATH_CLASS: Final = "triplane-local-path"
@@ -59,20 +59,20 @@ def replicas(region: PlannedRegion) -> int:
     return replica_count(region.settings.storage.longhorn, storage_pool(region).settings.min)
 
 
-def storage_class(region: PlannedRegion, use: Use) -> str:
+def storage_class(region: PlannedRegion, use: VolumeUse) -> str:
     """Return the class of a volume by what it is for."""
     return class_of(region.settings.storage, use)
 
 
-def class_of(storage: Storage, use: Use) -> str:
+def class_of(storage: Storage, use: VolumeUse) -> str:
     """Return the class that settings give a volume by what it is for."""
-    if use is Use.MINIO and storage.objects.minio is not None:
+    if use is VolumeUse.MINIO and storage.objects.minio is not None:
         named = storage.objects.minio.storage_class
         if named is not None:
             return named
     if storage.volumes is VolumeBackend.LONGHORN:
         return f"{_LONGHORN_CLASS}-{use.value}"
-    if storage.volumes is VolumeBackend.LOCAL_PATH and use is Use.MINIO:
+    if storage.volumes is VolumeBackend.LOCAL_PATH and use is VolumeUse.MINIO:
         return LOCAL_DRIVES_CLASS
     return storage.storage_class or LOCAL_PATH_CLASS
 

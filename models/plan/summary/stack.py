@@ -3,7 +3,7 @@
 from typing import TypedDict
 
 from models.memory import Budget
-from models.plan.costs import COVERS, EXCLUDES, Line
+from models.plan.costs import COVERS, EXCLUDES, CostLine
 from models.plan.plan import PlannedModel, PlannedPool, PlannedRegion, PlatformPlan
 from models.plan.summary.storage import StorageInputs, storage_inputs
 
@@ -192,7 +192,7 @@ def capacity_outputs(region: PlannedRegion) -> dict[str, CapacityOutputs]:
     return found
 
 
-def _pool(planned: PlannedPool, line: Line) -> PoolInputs:
+def _pool(planned: PlannedPool, line: CostLine) -> PoolInputs:
     return {
         "name": planned.name,
         "accelerator": planned.settings.accelerator

@@ -4,7 +4,7 @@ from typing import TypedDict
 
 from models.plan.plan import PlannedRegion
 from models.plan.storage.resolved import pool_facts, replicas, storage_class, storage_pool
-from models.settings.longhorn import Use
+from models.settings.longhorn import VolumeUse
 from models.settings.regions import VolumeBackend
 
 
@@ -50,7 +50,7 @@ def storage_inputs(region: PlannedRegion) -> StorageInputs:
     longhorn = storage.volumes is VolumeBackend.LONGHORN
     return {
         "volumes": storage.volumes.value,
-        "volumeClass": storage_class(region, Use.MODELS),
+        "volumeClass": storage_class(region, VolumeUse.MODELS),
         "volumeGib": region.volume_gib,
         "pool": storage_pool(region).name,
         "pools": [
@@ -66,5 +66,5 @@ def storage_inputs(region: PlannedRegion) -> StorageInputs:
             }
             for pool in (() if minio is None else minio.pools)
         ],
-        "tenantClass": None if minio is None else storage_class(region, Use.MINIO),
+        "tenantClass": None if minio is None else storage_class(region, VolumeUse.MINIO),
     }

@@ -5,7 +5,7 @@ from typing import Final
 
 from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.aws.iam import PolicyStatement, documents
 from policies.views.aws.resource import AwsPlaced, AwsResource, approved
 
@@ -27,7 +27,7 @@ _BLOCKS: Final = (
     remedy="set protect=True in its resource options; to give it up on purpose, name it in the "
     'settings ("accept_data_loss": ["Cluster/<region>"], "Bucket/<region>" or "Class/name") for '
     "that one change",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "storage", "immutable"),
     configuration=("acceptDataLoss",),
 )
@@ -41,7 +41,7 @@ def be_protected(resource: AwsResource, context: Context) -> Iterator[Finding]:
     "aws-bucket-block-public-access",
     "Every bucket is closed to the public.",
     remedy=f"register s3.BucketPublicAccessBlock for it with {', '.join(_BLOCKS)} all true",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "storage"),
 )
 def block_public_access(placed: AwsPlaced, context: Context) -> Iterator[Finding]:

@@ -14,13 +14,13 @@ from models.core.findings import Finding, Severity
 from models.facts.rule_tables import PolicyRisk
 from policies.core.context import Context
 from policies.core.nodes import Node, leaves
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.core.unknowns import Unknown
 from policies.views.aws import iam_actions
 from policies.views.aws.iam import (
+    DocumentUse,
     PolicyDocument,
     PolicyStatement,
-    Use,
     documents,
     is_wide,
     requires,
@@ -102,12 +102,12 @@ def name_known_actions(resource: AwsResource, context: Context) -> Iterator[Find
     "aws-policy-list-actions",
     "No IAM document allows whole services, or everything but a few.",
     remedy="list the actions that are needed; a wildcard may stand for reading ones only",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "iam"),
 )
 def list_actions(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """What a service gets tomorrow would be allowed as well."""
-    for document in _of_use(resource, Use.IDENTITY):
+    for document in _of_use(resource, DocumentUse.IDENTITY):
         for statement in filter(_allows, document.statements()):
             for key in ("NotAction", "NotResource"):
                 if statement.node[key].value is not None:
@@ -141,7 +141,7 @@ def _wildcard(statement: PolicyStatement, action: str) -> Iterator[Finding]:
 )
 def limit_resources(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Least privilege: another team's resources in the account are none of ours."""
-    for document in _of_use(resource, Use.IDENTITY):
+    for document in _of_use(resource, DocumentUse.IDENTITY):
         for statement in filter(_allows, document.statements()):
             wide = [each for each in statement.resources() if is_wide(each)]
             if not wide or _narrowed(statement):
@@ -161,12 +161,12 @@ def limit_resources(resource: AwsResource, context: Context) -> Iterator[Finding
     "No IAM document lets its holder give itself more.",
     remedy="limit the action to named roles, policies or functions, or leave it out; for "
     "iam:PassRole name the role and the service (iam:PassedToService)",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "iam"),
 )
 def escalate_nothing(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Known ways from few rights to all, where they are not limited to named resources."""
-    for document in _of_use(resource, Use.IDENTITY):
+    for document in _of_use(resource, DocumentUse.IDENTITY):
         yield from _methods(
             document, iam_risks().escalations, "its holder can get further rights: "
         )
@@ -176,12 +176,12 @@ def escalate_nothing(resource: AwsResource, context: Context) -> Iterator[Findin
     "aws-policy-manage-no-permissions",
     "No IAM document manages permissions of resources that it does not name.",
     remedy="name the resources' ARNs, or require their tags by a condition",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "iam"),
 )
 def manage_no_permissions(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """Who may write a bucket's or a key's policy can open it to everybody."""
-    for document in _of_use(resource, Use.IDENTITY):
+    for document in _of_use(resource, DocumentUse.IDENTITY):
         for statement in filter(_allows, document.statements()):
             if not any(map(is_wide, statement.resources())) or _narrowed(statement):
                 continue
@@ -200,12 +200,12 @@ def manage_no_permissions(resource: AwsResource, context: Context) -> Iterator[F
     "aws-policy-expose-no-data",
     "No IAM document reads data or secrets of resources that it does not name.",
     remedy="name the buckets, parameters, secrets, tables or keys",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "iam"),
 )
 def expose_no_data(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """One stolen credential would carry every team's data out."""
-    for document in _of_use(resource, Use.IDENTITY):
+    for document in _of_use(resource, DocumentUse.IDENTITY):
         yield from _methods(document, iam_risks().data, "reads whatever there is: ")
 
 
@@ -225,7 +225,7 @@ def _methods(
             yield Finding(path, f"{why}{' with '.join(method.actions)} ({method.what})")
 
 
-def _of_use(resource: AwsResource, use: Use) -> Iterator[PolicyDocument]:
+def _of_use(resource: AwsResource, use: DocumentUse) -> Iterator[PolicyDocument]:
     return (each for each in documents(resource) if each.use is use)
 
 

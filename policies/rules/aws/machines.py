@@ -6,7 +6,7 @@ from typing import Final
 from models.core.findings import Finding
 from policies.core.context import Context
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.aws.resource import AwsResource
 
 _MACHINES: Final = ("ec2.LaunchTemplate", "ec2.Instance", "ec2.LaunchConfiguration")
@@ -20,7 +20,7 @@ _LOGS: Final = ("api", "audit", "authenticator", "controllerManager", "scheduler
     "aws-machine-require-token",
     "Every machine's metadata service asks for a token (IMDSv2).",
     remedy="set metadataOptions: {httpTokens: required, httpPutResponseHopLimit: 1}",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "machines"),
 )
 def require_token(resource: AwsResource, context: Context) -> Iterator[Finding]:
@@ -42,7 +42,7 @@ def require_token(resource: AwsResource, context: Context) -> Iterator[Finding]:
     "aws-nodegroup-have-template",
     "Every node group takes its machines' settings from a launch template.",
     remedy="give the group a launchTemplate with metadataOptions and encrypted blockDeviceMappings",
-    weight=Weight.MEDIUM,
+    weight=RuleWeight.MEDIUM,
     tags=("aws", "machines", "eks"),
 )
 def have_template(resource: AwsResource, context: Context) -> Iterator[Finding]:
@@ -109,7 +109,7 @@ def encrypt_secrets(resource: AwsResource, context: Context) -> Iterator[Finding
     "aws-cluster-log-control-plane",
     "Every cluster logs what its control plane does.",
     remedy=f"set enabledClusterLogTypes: [{', '.join(_LOGS)}]",
-    weight=Weight.MEDIUM,
+    weight=RuleWeight.MEDIUM,
     tags=("aws", "logs", "eks"),
 )
 def log_control_plane(resource: AwsResource, context: Context) -> Iterator[Finding]:
@@ -126,7 +126,7 @@ def log_control_plane(resource: AwsResource, context: Context) -> Iterator[Findi
     "aws-key-rotate",
     "Every symmetric KMS key rotates.",
     remedy="set enableKeyRotation: true",
-    weight=Weight.MEDIUM,
+    weight=RuleWeight.MEDIUM,
     tags=("aws", "encryption"),
 )
 def rotate(resource: AwsResource, context: Context) -> Iterator[Finding]:

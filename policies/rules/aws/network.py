@@ -7,7 +7,7 @@ from typing import Final
 from models.core.findings import Finding
 from policies.core.context import Context
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.aws.resource import AwsResource
 
 _OPEN_BITS: Final = 8
@@ -36,7 +36,7 @@ def _open_ones(node: Node) -> Iterator[Node]:
     "No security group lets the internet in.",
     remedy="name the networks or the security groups that may come in; a load balancer in public "
     "subnets is what faces the internet",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "network"),
 )
 def stay_closed(resource: AwsResource, context: Context) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def _rule(node: Node, *keys: str) -> Iterator[Finding]:
     "The default security group of a network allows nothing.",
     remedy="register ec2.DefaultSecurityGroup without ingress and egress, and give every machine a "
     "group of its own",
-    weight=Weight.MEDIUM,
+    weight=RuleWeight.MEDIUM,
     tags=("aws", "network"),
 )
 def be_empty(resource: AwsResource, context: Context) -> Iterator[Finding]:
@@ -81,7 +81,7 @@ def be_empty(resource: AwsResource, context: Context) -> Iterator[Finding]:
     "No cluster's API is open to the internet.",
     remedy="set vpcConfig.endpointPublicAccess: false, or name the networks that may reach it in "
     "publicAccessCidrs",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "network", "eks"),
 )
 def close_endpoint(resource: AwsResource, context: Context) -> Iterator[Finding]:

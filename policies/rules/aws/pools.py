@@ -8,7 +8,7 @@ from models.aws.names import NODE_TEMPLATE
 from models.core.findings import Finding
 from policies.core.context import Context
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.core.unknowns import joined
 from policies.views.aws.resource import AwsPlaced, AwsResource
 
@@ -30,7 +30,7 @@ _DESIRED: Final = "scalingConfig.desiredSize"
     remedy="set amiType to the variant for the machine: AL2023_x86_64_NVIDIA or "
     "BOTTLEROCKET_x86_64_NVIDIA for NVIDIA GPUs, ..._STANDARD without (ARM_64 for Graviton); g4ad "
     "has GPUs of AMD, trn and inf are not GPUs",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "eks", "machines"),
 )
 def suit_its_machines(resource: AwsResource, context: Context) -> Iterator[Finding]:
@@ -160,7 +160,7 @@ def _tags(placed: AwsPlaced) -> Iterator[tuple[str, str]]:
     "aws-nodegroup-leave-size-to-autoscaler",
     "No node group that an autoscaler sizes is set back by an update.",
     remedy=f'set ignore_changes=["{_DESIRED}"] in its resource options',
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "eks", "autoscaling"),
 )
 def leave_size_to_autoscaler(resource: AwsResource, context: Context) -> Iterator[Finding]:

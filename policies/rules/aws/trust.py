@@ -7,9 +7,9 @@ from typing import Final
 from models.core.findings import Finding, Severity
 from policies.core.context import Context
 from policies.core.nodes import leaves
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.core.unknowns import Unknown
-from policies.views.aws.iam import PolicyStatement, Use, documents, requires
+from policies.views.aws.iam import DocumentUse, PolicyStatement, documents, requires
 from policies.views.aws.resource import AwsPlaced, AwsResource
 
 _CALLER: Final = re.compile(
@@ -27,13 +27,13 @@ _ANYBODY: Final = frozenset({"*", "0.0.0.0/0", "::/0", "arn:aws:iam::*:*"})
     "Every trust policy and every resource policy names who may come in.",
     remedy="name the account, role or service; where it must be `*`, require who calls by a "
     "condition (aws:PrincipalOrgID, aws:SourceArn, aws:SourceAccount)",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "iam"),
 )
 def name_principals(resource: AwsResource, context: Context) -> Iterator[Finding]:
     """A wildcard means every AWS account in the world, or everybody."""
     for document in documents(resource):
-        if document.use is Use.IDENTITY:
+        if document.use is DocumentUse.IDENTITY:
             continue
         for statement in document.statements():
             if statement.allows:
@@ -68,7 +68,7 @@ def _principals(statement: PolicyStatement) -> Iterator[Finding]:
     "aws-role-take-narrow-policies",
     "No role or user takes a managed policy that allows nearly everything.",
     remedy="write a policy with the actions that are needed",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "iam"),
 )
 def take_narrow_policies(placed: AwsPlaced, context: Context) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from typing import Final
 from models.core.findings import Finding
 from models.core.quantities import parse
 from policies.core.context import Context, strictness
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.engine.container import parallelism, variables
 from policies.views.kubernetes.images import image_of
 from policies.views.kubernetes.workload import Container
@@ -23,7 +23,7 @@ _ROUTER_MIN: Final = parse("2Gi")
     "k8s-container-hold-local-cache",
     "Every engine's memory limit holds its cache in host memory.",
     remedy=f"lower {_CPU_SIZE} (GB for each rank), or raise the memory limit",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("memory", "cache"),
 )
 def hold_local_cache(container: Container, context: Context) -> Iterator[Finding]:

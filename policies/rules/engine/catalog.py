@@ -9,7 +9,7 @@ from models.facts.catalog import Catalog, CatalogModel, plain_name
 from models.serving.admission import entry_problems, status_problems
 from policies.core import knowledge
 from policies.core.context import Context, is_house
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.engine.release import VERSION_ANNOTATION
 from policies.views.engine.replica import MODEL_ANNOTATION
 from policies.views.kubernetes.workload import Pod
@@ -41,7 +41,7 @@ def problems_of(model: CatalogModel, environment: str, path: str, subject: str) 
     "plan-status",
     "Every model is one that the catalog admits in this environment.",
     remedy="add or correct the catalog entry: status, revision, license, owner, config",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("plan", "catalog"),
 )
 def status(plan: PlanView, context: Context) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def status(plan: PlanView, context: Context) -> Iterator[Finding]:
     "Every engine of this project runs a model that the catalog admits.",
     remedy=f"correct the annotations {MODEL_ANNOTATION} and {_REVISION_ANNOTATION}, or the "
     "catalog entry",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("catalog",),
     house=True,
 )

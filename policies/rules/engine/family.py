@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from models.core.findings import Finding, Severity
 from policies.core import knowledge
 from policies.core.context import Context
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.engine.container import invocation_of
 from policies.views.engine.replica import replica_of
 from policies.views.kubernetes.workload import Container
@@ -15,7 +15,7 @@ from policies.views.kubernetes.workload import Container
     "k8s-container-suit-family",
     "Every engine's options suit its model's family.",
     remedy="leave the option out",
-    weight=Weight.HIGH,
+    weight=RuleWeight.HIGH,
     tags=("engine",),
     fragments=True,
 )

@@ -9,7 +9,7 @@ from models.engine.command import Fault, FaultKind, Parser
 from models.facts.contract import EngineContract
 from policies.core import knowledge
 from policies.core.context import Context
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.engine.container import Invocation, invocation_of
 from policies.views.engine.release import Release
 from policies.views.kubernetes.images import image_of
@@ -32,7 +32,7 @@ _CERTAIN: Final = frozenset(
     "k8s-container-take-known-options",
     "Every option of an engine is one that its release takes.",
     remedy="remove or correct the option, or pin the release that it was written for",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("engine",),
     fragments=True,
 )

@@ -7,7 +7,7 @@ from models.core.findings import Finding, Severity
 from models.core.quantities import parse
 from policies.core.context import Context, strictness
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.engine.container import parallelism
 from policies.views.kubernetes.images import image_of
 from policies.views.kubernetes.workload import Container
@@ -20,7 +20,7 @@ _SHM_MIN: Final = parse("1Gi")
     "k8s-container-share-memory",
     "Every engine on several GPUs has a shared memory that suffices.",
     remedy='mount an emptyDir {medium: Memory, sizeLimit: "2Gi" per GPU} at /dev/shm',
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("parallelism",),
 )
 def share_memory(container: Container, context: Context) -> Iterator[Finding]:
@@ -79,7 +79,7 @@ _CACHE_VARIABLES: Final = {
     "Every engine that is not root, or has a read-only root, can write its caches.",
     remedy="mount an emptyDir and set HOME to it (or XDG_CACHE_HOME, TRITON_CACHE_DIR and "
     "XDG_CONFIG_HOME)",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("storage",),
 )
 def write_caches(container: Container, context: Context) -> Iterator[Finding]:

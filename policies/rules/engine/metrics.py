@@ -11,7 +11,7 @@ from models.facts.contract import EngineContract, Metric
 from policies.core import knowledge
 from policies.core.context import Context
 from policies.core.nodes import UnknownFieldError, UnreadableFieldError
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.engine.release import Release, of_version, release
 from policies.views.kubernetes.stack import Placed, Stack
 from policies.views.promql.series import (
@@ -39,7 +39,7 @@ _MEANT_ALIKE: Final = 0.75
     "k8s-query-name-known-series",
     "Every query names series that the engine's release exports.",
     remedy="write the series that the release exports (docs/check.md)",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("metrics",),
     fragments=True,
 )

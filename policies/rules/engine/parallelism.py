@@ -12,7 +12,7 @@ from models.engine.arguments import EngineArguments
 from models.engine.serve import arguments_in
 from policies.core import knowledge
 from policies.core.context import Context, is_house
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.engine.container import Invocation, invocation_of, variables
 from policies.views.engine.replica import Replica, replica_of
 from policies.views.kubernetes.workload import Container, pods_of
@@ -38,7 +38,7 @@ _LONGER_VARIABLE: Final = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"
     "Every engine's ranks are as many as the GPUs of its pod.",
     remedy="set --tensor-parallel-size x --pipeline-parallel-size x --data-parallel-size to the "
     "GPUs in limits",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("parallelism",),
 )
 def match_gpus(container: Container, context: Context) -> Iterator[Finding]:
@@ -174,7 +174,7 @@ def _node(replica: Replica, gpus: int) -> Iterator[Finding]:
     "k8s-container-split-evenly",
     "Every model can be split over as many ranks as its engine has.",
     remedy="choose a tensor parallel size that divides the model's heads",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("parallelism",),
     fragments=True,
 )

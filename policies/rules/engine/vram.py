@@ -14,7 +14,7 @@ from models.engine.serve import arguments_in
 from models.facts.contract import EngineContract, MinimumCapability
 from policies.core import knowledge
 from policies.core.context import Context, is_house
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.rules.engine.parallelism import OF_NO_CARD
 from policies.views.engine.container import invocation_of
 from policies.views.engine.replica import Replica, replica_of
@@ -40,7 +40,7 @@ _CACHE_DTYPE: Final = ARGUMENTS["kv_cache_dtype"].option
     "Every engine fits the memory of the GPUs of its nodes.",
     remedy="lower --max-model-len, choose a larger card or more GPUs, or a smaller format "
     "(triplane budget says what helps)",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("memory",),
 )
 def fit_memory(container: Container, context: Context) -> Iterator[Finding]:

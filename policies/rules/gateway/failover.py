@@ -6,7 +6,7 @@ from typing import Final
 from models.core.findings import Finding, Severity
 from policies.core.context import Context
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.rules.gateway.routes import parents, policies_on, routes_of, targets
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.stack import Placed
@@ -20,7 +20,7 @@ _INSIDE: Final = (".svc", ".svc.cluster.local", ".cluster.local")
     "Every route with a backend in reserve finds out when the ones before it fail.",
     remedy="attach a BackendTrafficPolicy with healthCheck (active or passive) to the route, or to "
     "its Gateway",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("gateway",),
 )
 def take_over_when_checked(placed: Placed, context: Context) -> Iterator[Finding]:
@@ -81,7 +81,7 @@ def _is_placed(backend: Node, in_reserve: set[str]) -> bool:
     "No route's traffic policy silently replaces what its Gateway's policy sets.",
     remedy="set mergeType: StrategicMerge on the route's policy, or repeat in it what the "
     "Gateway's has",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("gateway",),
 )
 def keep_gateways(placed: Placed, context: Context) -> Iterator[Finding]:
@@ -108,7 +108,7 @@ _ROUTES: Final = ("AIGatewayRoute", "HTTPRoute", "GRPCRoute")
     "No health check asks a provider outside of the cluster for a path that is the engine's.",
     remedy="use healthCheck.active.type: TCP, or passive checks alone, on routes that end at a "
     "provider",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("gateway",),
 )
 def check_what_answers(placed: Placed, context: Context) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from typing import Final
 from models.core.findings import Finding, Severity
 from models.core.quantities import parse
 from policies.core.context import Context, strictness
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.rules.gateway.routes import named, parents, routes_of, targets
 from policies.views.kubernetes.stack import Placed
 
@@ -21,7 +21,7 @@ _FILTER_FIELDS: Final = frozenset(
     "Every gateway in front of models takes prompts of any length that they take.",
     remedy="add a ClientTrafficPolicy on the Gateway with spec.connection.bufferLimit, such as "
     "50Mi",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("gateway",),
 )
 def let_prompts_through(placed: Placed, context: Context) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import Final
 from models.core.findings import Finding, Severity
 from policies.core.context import Context
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.stack import Placed, Stack
 from policies.views.kubernetes.workload import pods_of
@@ -40,7 +40,7 @@ def _is_cut(limit: float | None) -> bool:
     "Every route to a model lets an answer take as long as it takes.",
     remedy="set timeouts.request: 0s (no limit), and streamIdleTimeout or a client's own limit "
     "against what hangs",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("gateway",),
 )
 def outlive_answers(placed: Placed, context: Context) -> Iterator[Finding]:
@@ -170,7 +170,7 @@ def _policy_lifts(policy: Manifest) -> bool:
     "No traffic policy of a gateway ends answers, or hashes over a table that is refused.",
     remedy="set timeout.http.requestTimeout: 0s, leave retry.perRetry.timeout out, and take a "
     f"prime of at most {_TABLE_MAX} as tableSize",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("gateway",),
 )
 def cut_no_answer(placed: Placed, context: Context) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from models.core.findings import Finding
 from policies.core.context import Context
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.aws.resource import AwsPlaced, region_of
 from policies.views.engine.cards import ACCELERATOR_ANNOTATION
 from policies.views.engine.container import invocation_of
@@ -50,7 +50,7 @@ _PRODUCT: Final = "nvidia.com/gpu.product"
     remedy="set driver.enabled and toolkit.enabled to false (on Bottlerocket devicePlugin.enabled "
     "as well), or label the group's nodes nvidia.com/gpu.deploy.<driver|container-toolkit|"
     'device-plugin>: "false" where other nodes of the cluster need it',
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "gpu-operator"),
 )
 def leave_what_image_brings(placed: AwsPlaced, context: Context) -> Iterator[Finding]:
@@ -100,7 +100,7 @@ def _may_meet(one: str | None, other: str | None) -> bool:
     "k8s-clusterpolicy-leave-what-image-brings",
     "No GPU operator installs a driver on Amazon's images.",
     remedy="set driver.enabled to false in the ClusterPolicy (in the chart's values)",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("gpu-operator",),
 )
 def leave_driver(placed: Placed, context: Context) -> Iterator[Finding]:
@@ -125,7 +125,7 @@ def leave_driver(placed: Placed, context: Context) -> Iterator[Finding]:
     "Every taint of GPU nodes is tolerated by what the GPU operator runs there.",
     remedy="add the toleration to daemonsets.tolerations and to "
     "node-feature-discovery.worker.tolerations",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("gpu-operator", "isolation"),
 )
 def reach_gpu_nodes(placed: Placed, context: Context) -> Iterator[Finding]:
@@ -184,7 +184,7 @@ def _taint(given: Mapping[str, str], *, exists: bool) -> Iterator[Mapping[str, s
     "k8s-container-take-one-share",
     "No engine takes several shares of one card for ranks.",
     remedy="set the tensor parallel size and the GPUs in limits to 1, or take whole GPUs",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("parallelism", "gpu-operator"),
 )
 def take_one_share(container: Container, context: Context) -> Iterator[Finding]:
@@ -222,7 +222,7 @@ def _share(pod: Pod) -> str | None:
     "k8s-gpuoperator-name-slices",
     "Every MIG slice is asked for by the name that the GPU operator gives it.",
     remedy="ask for nvidia.com/gpu with mig.strategy single, nvidia.com/mig-<profile> with mixed",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("gpu-operator",),
 )
 def name_slices(placed: Placed, context: Context) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import Final
 from models.core.findings import Finding, Severity
 from policies.core.context import Context, strictness
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.stack import Placed
 
@@ -99,7 +99,7 @@ def _hours(node: Node) -> float | None:
     "k8s-gateway-serve-its-name",
     "Every listener's certificate is for the name that it serves.",
     remedy="add the listener's hostname to the Certificate's dnsNames, or correct either",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("certificates", "gateway", "names"),
 )
 def serve_its_name(placed: Placed, context: Context) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from models.core.findings import Finding
 from policies.core import knowledge
 from policies.core.context import Context
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.core.unknowns import Unknown
 from policies.views.kubernetes.chart_values import faults
 from policies.views.kubernetes.manifest import Manifest
@@ -27,7 +27,7 @@ def _is_release(manifest: Manifest) -> bool:
     "k8s-release-have-fixed-name",
     "Every Helm release has a fixed name.",
     remedy="give the release's own name (name=...), not only the resource's",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("charts", "names"),
 )
 def have_fixed_name(manifest: Manifest, context: Context) -> Iterator[Finding]:
@@ -58,7 +58,7 @@ def pin_version(manifest: Manifest, context: Context) -> Iterator[Finding]:
     "k8s-release-be-waited-for",
     "Every Helm release is waited for.",
     remedy="leave skipAwait out, and give a timeout that suffices",
-    weight=Weight.HIGH,
+    weight=RuleWeight.HIGH,
     tags=("charts",),
 )
 def be_waited_for(manifest: Manifest, context: Context) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from typing import Final
 from models.core.findings import Finding, Severity
 from policies.core.context import Context, is_house, strictness
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.stack import Placed
 
@@ -28,7 +28,7 @@ def _is_store(manifest: Manifest) -> bool:
     "Every ExternalSecret says the defaults that the server would fill in.",
     remedy="write conversionStrategy: Default, decodingStrategy: None and metadataPolicy: None at "
     "each remoteRef, and creationPolicy and deletionPolicy at the target",
-    weight=Weight.MEDIUM,
+    weight=RuleWeight.MEDIUM,
     tags=("secrets", "drift"),
 )
 def say_defaults(manifest: Manifest, context: Context) -> Iterator[Finding]:
@@ -79,7 +79,7 @@ def _is_zero(node: Node) -> bool:
     "Every store of secrets serves named namespaces only.",
     remedy="use a SecretStore in each namespace that needs secrets, or set "
     "ClusterSecretStore.spec.conditions[].namespaces",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("secrets",),
 )
 def limit_readers(manifest: Manifest, context: Context) -> Iterator[Finding]:
@@ -107,7 +107,7 @@ def _narrows(condition: Node) -> bool:
     "k8s-secretstore-read-named-secrets",
     "No account that a store reads with may list secrets or read all of them.",
     remedy="grant get on secrets with resourceNames, in the source namespace only",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("secrets",),
 )
 def read_named_secrets(placed: Placed, context: Context) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import Final
 from models.core.findings import Finding, Severity
 from policies.core.context import Context
 from policies.core.nodes import Node, mappings
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.core.unknowns import Unknown
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.podspecs import pod_specs
@@ -27,7 +27,7 @@ _ENGINE_TEXT: Final = re.compile(r"vllm[-/]openai|\bvllm serve\b", re.IGNORECASE
     "k8s-release-ship-no-engine",
     "No Helm release ships pods that take GPUs.",
     remedy="write the workload as typed resources: policies see no pods inside a release",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("visibility",),
 )
 def ship_no_engine(manifest: Manifest, context: Context) -> Iterator[Finding]:
@@ -87,7 +87,7 @@ def _may_hide_pods(path: str) -> bool:
     "k8s-object-be-readable",
     "Every object can be read by policies.",
     remedy="use typed resources, or give the objects inline (objs, yaml) as plain values",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("visibility",),
     fragments=True,
 )
@@ -117,7 +117,7 @@ _GROUP: Final = "yaml/v2:ConfigGroup"
     "Every component that reads objects from elsewhere shows them.",
     remedy="write typed resources, or give the objects inline (objs, yaml); or preview with a "
     "cluster that exists",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("visibility",),
 )
 def show_objects(placed: Placed, context: Context) -> Iterator[Finding]:

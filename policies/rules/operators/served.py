@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from models.core.findings import Finding, Severity
 from policies.core.context import Context
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.releases_of import (
     Numbers,
@@ -53,7 +53,7 @@ requestTimeout: envoyproxy/gateway pull request 4329, in 1.2.0 (FB-06).
     "k8s-object-use-served-version",
     "Every custom resource is of a version, with fields, that its operator serves.",
     remedy="write the version that is served, or install the release that the file was made for",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("versions",),
     fragments=True,
 )

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from models.core.findings import Finding, Severity
-from models.plan.costs import CONTROL_PLANE, NAT_GATEWAY, Bill, Line, added, pool_line
+from models.plan.costs import CONTROL_PLANE, NAT_GATEWAY, Bill, CostLine, added, pool_line
 from models.plan.proofs import nodes_needed
 from policies.core import knowledge
 from policies.core.context import Context
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.plan import PlanView
 
 _CENT: Final = 0.01
@@ -53,7 +53,7 @@ def bill(plan: PlanView, context: Context) -> Iterator[Finding]:
     "plan-cost",
     "Every bill stays within its budget at the maximum.",
     remedy="lower a pool's max, give every pool a price, or raise the bound in budgets",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("plan", "cost"),
 )
 def cost(plan: PlanView, context: Context) -> Iterator[Finding]:
@@ -81,7 +81,7 @@ def cost(plan: PlanView, context: Context) -> Iterator[Finding]:
     "plan-gpus",
     "Every region takes the GPUs that it may have, at most.",
     remedy="lower replicas or autoscaling.max, or raise the bound in budgets",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("plan", "cost"),
 )
 def gpus(plan: PlanView, context: Context) -> Iterator[Finding]:
@@ -132,7 +132,7 @@ def _bill(plan: PlanView, region: Node) -> Bill:
     for service in region["services"].items():
         count = service["count"].integer()
         lines.append(
-            Line(
+            CostLine(
                 what=service["item"].text() or "",
                 usd_per_hour=service["usdPerHour"].number(),
                 count_min=count,
@@ -142,7 +142,7 @@ def _bill(plan: PlanView, region: Node) -> Bill:
     return Bill(lines=tuple(lines))
 
 
-def _pool(plan: PlanView, region: str, pool: Node) -> Line:
+def _pool(plan: PlanView, region: str, pool: Node) -> CostLine:
     name = pool["name"].text() or ""
     replicas = [
         (model["gpusPerReplica"].integer(), model["replicasMin"].integer())

@@ -11,7 +11,7 @@ from models.core.findings import Finding, Severity
 from models.plan.proofs import Demand, Supply, capacity_problems
 from policies.core.context import Context
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.plan import PlanView
 
 FITS: Final = "fits"
@@ -27,7 +27,7 @@ def _target(model: Node) -> str:
     "plan-capacity",
     "Every replica finds a node at the autoscaling maximum.",
     remedy="raise the pool's max, lower replicas or autoscaling.max, or move a model",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("plan",),
 )
 def capacity(plan: PlanView, context: Context) -> Iterator[Finding]:
@@ -54,7 +54,7 @@ def capacity(plan: PlanView, context: Context) -> Iterator[Finding]:
     "plan-names",
     "Every model has one name from client to engine.",
     remedy="give Service, route and served model name the model's name",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("plan", "names"),
 )
 def names(plan: PlanView, context: Context) -> Iterator[Finding]:
@@ -79,7 +79,7 @@ def names(plan: PlanView, context: Context) -> Iterator[Finding]:
     "plan-pools",
     "Every model's pool exists and can hold one replica.",
     remedy="name a pool of the region whose nodes have as many GPUs as a replica takes",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("plan",),
 )
 def pools(plan: PlanView, context: Context) -> Iterator[Finding]:
@@ -108,7 +108,7 @@ def pools(plan: PlanView, context: Context) -> Iterator[Finding]:
     "Every model fits the memory of its GPUs.",
     remedy="lower max_model_len, choose a larger card or more GPUs, or a smaller format "
     "(triplane budget says what helps)",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("plan", "vram"),
 )
 def memory(plan: PlanView, context: Context) -> Iterator[Finding]:

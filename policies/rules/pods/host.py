@@ -6,7 +6,7 @@ from typing import Final
 from models.core.findings import Finding, Severity
 from policies.core.context import NODE_NAMESPACE, Context, is_house
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.workload import Container, Pod, concerns_us
 
@@ -24,7 +24,7 @@ _STANDARD: Final = "Pod Security Standards"
     f"Nothing touches the host outside the namespace {NODE_NAMESPACE}.",
     remedy="take the privilege out; what really needs the host runs in the namespace "
     f"{NODE_NAMESPACE} (docs/policies.md), an operator's own pods need a recorded exception",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("host",),
     framework=(_STANDARD, "baseline"),
     fragments=True,

@@ -6,7 +6,7 @@ from typing import Final
 from models.core.findings import Finding
 from policies.core.context import Context, is_house, strictness
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.kubernetes.workload import Pod
 
 _GPU_TAINT: Final = "nvidia.com/gpu"
@@ -152,7 +152,7 @@ def _texts(node: Node) -> list[str]:
     "k8s-container-take-no-hidden-gpu",
     "No container sees GPUs that it did not ask for.",
     remedy="remove NVIDIA_VISIBLE_DEVICES and ask for nvidia.com/gpu in limits",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("isolation", "gpu"),
     fragments=True,
     house=True,

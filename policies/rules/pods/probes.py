@@ -7,7 +7,7 @@ from models.core.findings import Finding, Severity
 from policies.core import knowledge
 from policies.core.context import Context, strictness
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.engine.container import invocation_of
 from policies.views.engine.replica import replica_of
 from policies.views.kubernetes.workload import Container, Pod
@@ -73,7 +73,7 @@ def _engine(container: Container) -> bool:
     "Every engine has a start-up probe that bears its load time.",
     remedy="add a startupProbe on /health whose periodSeconds x failureThreshold is at least the "
     f"load time (annotation {STARTUP_ANNOTATION})",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("probes",),
 )
 def allow_startup(container: Container, context: Context) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from typing import Final
 from catalog.readers.tables import injectors
 from models.core.findings import Finding
 from policies.core.context import Context, is_house, strictness
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.workload import Container, Pod, concerns_us, quantity
 
@@ -23,7 +23,7 @@ _SCRATCH: Final = "ephemeral-storage"
     "Every container of an engine's pod requests exactly what it is limited to.",
     remedy="give every container, init containers and sidecars too, cpu and memory limits and the "
     "same requests, so that the pod's class is Guaranteed",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("qos",),
     house=True,
 )
@@ -55,7 +55,7 @@ def be_guaranteed(container: Container, context: Context) -> Iterator[Finding]:
     "k8s-pod-keep-class",
     "No resources of a whole pod take it its Guaranteed class.",
     remedy="remove spec.resources, or give cpu and memory in it equal requests and limits",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("qos",),
     house=True,
 )
@@ -75,7 +75,7 @@ def keep_class(pod: Pod, context: Context) -> Iterator[Finding]:
     "k8s-pod-count-whole-gpus",
     "Every container asks for whole accelerators, in its limits.",
     remedy="write a whole number, the same in limits and requests",
-    weight=Weight.HIGH,
+    weight=RuleWeight.HIGH,
     tags=("qos", "gpu"),
 )
 def count_whole_gpus(container: Container, context: Context) -> Iterator[Finding]:
@@ -142,7 +142,7 @@ def injections(marks: dict[str, str]) -> Iterator[str]:
     "No webhook adds a sidecar to an engine's pod.",
     remedy="remove the key or set it to false: an injected sidecar is not bounded here. For Istio, "
     "setting all four of " + ", ".join(_ISTIO_BOUNDS) + " with equal pairs is accepted",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("qos", "mesh"),
     fragments=True,
     house=True,
@@ -169,7 +169,7 @@ def _istio_is_bounded(annotations: dict[str, str]) -> bool:
     "k8s-namespace-refuse-injection",
     "No namespace of this project has sidecars injected.",
     remedy="remove the label or annotation from the namespace",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("qos", "mesh"),
     fragments=True,
     house=True,

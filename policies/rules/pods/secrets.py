@@ -8,7 +8,7 @@ from models.core.findings import Finding
 from models.core.secret_shapes import shape_of
 from policies.core.context import Context
 from policies.core.nodes import leaves
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.workload import Container
 
@@ -50,7 +50,7 @@ def holds_secret(name: str, value: str) -> bool:
     "No container has a secret in its environment or arguments.",
     remedy="put it into a Secret (External Secrets keeps it out of state too) and refer to it by "
     "env[].valueFrom.secretKeyRef; an argument may say $(NAME)",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("secrets",),
     framework=("CIS Kubernetes Benchmark", "5.4.1"),
     fragments=True,
@@ -78,7 +78,7 @@ def hide_secrets(container: Container, context: Context) -> Iterator[Finding]:
     "k8s-object-hide-secrets",
     "No object other than a Secret holds what looks like a secret.",
     remedy="put it into a Secret and refer to it",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("secrets",),
     framework=("CIS Kubernetes Benchmark", "5.4.1"),
     fragments=True,

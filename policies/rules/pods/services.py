@@ -6,7 +6,7 @@ from typing import Final
 from models.core.findings import Finding, Severity
 from policies.core.context import Context, strictness
 from policies.core.nodes import UnknownFieldError, UnreadableFieldError
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.stack import Placed
 from policies.views.kubernetes.workload import Container, Pod
@@ -28,7 +28,7 @@ _SKIP_AWAIT: Final = "pulumi.com/skipAwait"
     "k8s-service-spare-engine-variables",
     "No Service has a name whose link would set a variable of the engine.",
     remedy="give the Service another name, such as the model's",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("names",),
     fragments=True,
 )

@@ -7,7 +7,7 @@ from typing import Final
 from models.core.findings import Finding, Severity
 from policies.core.context import Context, strictness
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.promql import query as promql
 
@@ -41,7 +41,7 @@ def _maximum(manifest: Manifest) -> int:
     "No autoscaler takes missing metrics for an idle engine.",
     remedy='set ignoreNullValues: "false" on the trigger and spec.fallback with behavior '
     "currentReplicasIfHigher",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("autoscaling",),
     house=True,
 )
@@ -81,7 +81,7 @@ def _fallback(manifest: Manifest) -> Iterator[Finding]:
     "k8s-scaledobject-return-one-series",
     "Every trigger's query returns one series.",
     remedy="aggregate over the pods: sum(...), avg(...) or max(...), without by or without",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("autoscaling", "metrics"),
 )
 def return_one_series(manifest: Manifest, context: Context) -> Iterator[Finding]:
@@ -106,7 +106,7 @@ def return_one_series(manifest: Manifest, context: Context) -> Iterator[Finding]
     "k8s-scaledobject-match-metric-type",
     "Every trigger's metric type fits its query.",
     remedy="metricType: Value for averages, maxima and ratios; AverageValue (the default) for sums",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("autoscaling", "metrics"),
 )
 def match_metric_type(manifest: Manifest, context: Context) -> Iterator[Finding]:
@@ -143,7 +143,7 @@ def match_metric_type(manifest: Manifest, context: Context) -> Iterator[Finding]
     "Every autoscaler says how fast it scales down.",
     remedy="set advanced.horizontalPodAutoscalerConfig.behavior.scaleDown (a stabilization window "
     "of minutes and one pod at a time)",
-    weight=Weight.MEDIUM,
+    weight=RuleWeight.MEDIUM,
     tags=("autoscaling",),
     house=True,
 )
@@ -168,7 +168,7 @@ def pace_scale_down(manifest: Manifest, context: Context) -> Iterator[Finding]:
     "k8s-scaledobject-wake-from-zero",
     "No autoscaler waits at zero for metrics of pods that do not exist.",
     remedy="set minReplicaCount to 1, or add a trigger on the gateway's or router's own metric",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("autoscaling",),
 )
 def wake_from_zero(manifest: Manifest, context: Context) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from typing import Final
 from models.core.findings import Finding, Severity
 from policies.core.context import Context
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.stack import Placed, Stack, selects
 
@@ -23,7 +23,7 @@ _OPERATOR_CHART: Final = "kube-prometheus-stack"
     "k8s-monitor-carry-selected-labels",
     "Every monitor and rule has the labels that the Prometheus operator selects.",
     remedy="add the label, for kube-prometheus-stack release: <name of the Helm release>",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("metrics", "names"),
     house=True,
     configuration=("monitorLabels",),
@@ -86,7 +86,7 @@ def _release_selection(release: Manifest, selector: str) -> Mapping[str, str] | 
     "Every ServiceMonitor finds a Service with the named port it scrapes.",
     remedy="name the Service's port and write that name in endpoints[].port; select by labels of "
     "the Service, not of the pods",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("metrics", "names"),
 )
 def find_its_port(placed: Placed, context: Context) -> Iterator[Finding]:

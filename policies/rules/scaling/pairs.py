@@ -7,7 +7,7 @@ from typing import Final
 from models.core.findings import Finding
 from policies.core.context import Context
 from policies.core.nodes import UnknownFieldError, UnreadableFieldError
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.stack import Placed, Stack
 
@@ -60,7 +60,7 @@ def _known_target(manifest: Manifest) -> _Target | None:
     "k8s-workload-leave-replicas",
     "No workload sets its replicas beside an autoscaler.",
     remedy="remove spec.replicas from the workload; the autoscaler owns it",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("autoscaling",),
     house=True,
 )
@@ -85,7 +85,7 @@ def leave_replicas(placed: Placed, context: Context) -> Iterator[Finding]:
     "k8s-workload-have-one-autoscaler",
     "Every workload has one autoscaler at most.",
     remedy="remove one of the two; KEDA makes an HPA by itself",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("autoscaling",),
 )
 def have_one_autoscaler(placed: Placed, context: Context) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from models.core.findings import Finding
 from models.engine.command import UNKNOWN_TEXT
 from policies.core.context import Context
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.engine.container import Invocation, invocation_of
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.stack import Placed
@@ -19,7 +19,7 @@ _LABEL = "model_name"
     "k8s-scaledobject-name-served-model",
     "Every trigger selects the name that its engine serves under.",
     remedy="write the engine's --served-model-name (of several the first) as model_name",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("autoscaling", "metrics", "names"),
 )
 def name_served_model(placed: Placed, context: Context) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from models.plan.storage.proofs import PoolFacts, StorageFacts, storage_problems
 from models.settings.longhorn import PROVISIONER, RWX_SINCE
 from policies.core.context import Context
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.aws.resource import AwsPlaced, AwsResource, region_of
 from policies.views.kubernetes.gpu_operator import tolerates, toleration
 from policies.views.kubernetes.manifest import Manifest
@@ -41,7 +41,7 @@ def is_longhorn(manifest: Manifest) -> bool:
     remedy="give the same tolerations in longhornManager.tolerations, longhornDriver.tolerations "
     'and, as text, in defaultSettings.taintToleration ("key=value:effect;..."); change them only '
     "while all volumes are detached",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("storage", "longhorn"),
 )
 def reach_every_node(manifest: Manifest, context: Context) -> Iterator[Finding]:
@@ -162,7 +162,7 @@ def suit_longhorn(manifest: Manifest, context: Context) -> Iterator[Finding]:
     "Every node group of a cluster with Longhorn can attach its volumes.",
     remedy="use an AL2023 image and install iscsi-initiator-utils in the launch template's user "
     "data; on Bottlerocket use another storage driver (EBS, EFS)",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("aws", "storage", "longhorn"),
 )
 def carry_longhorn(placed: AwsPlaced, context: Context) -> Iterator[Finding]:
@@ -209,7 +209,7 @@ def _user_data(template: AwsResource) -> str:
     "plan-storage",
     "Every region's storage can be carried by its nodes.",
     remedy="correct the region's storage, or the pool whose nodes carry it",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("plan", "storage"),
 )
 def storage(plan: PlanView, context: Context) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from models.core.findings import Finding
 from models.settings.minio import topology_faults
 from policies.core.context import Context
 from policies.core.nodes import Node
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.kubernetes.manifest import Manifest
 
 _DEV: Final = "dev"
@@ -21,7 +21,7 @@ _BITNAMI: Final = ("charts.bitnami.com", "bitnamicharts")
     "k8s-minio-form-erasure-sets",
     "Every pool of MinIO forms erasure sets of 4 to 16 drives, evenly over its servers.",
     remedy="for example 4 servers with 1 drive each; one server with one drive is for development",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("storage", "minio"),
 )
 def form_erasure_sets(manifest: Manifest, context: Context) -> Iterator[Finding]:
@@ -71,7 +71,7 @@ def _is_release(manifest: Manifest, chart: "re.Pattern[str]") -> bool:
     "No release of a chart takes default images that were deleted.",
     remedy="set image.repository and mcImage.repository to a mirror (quay.io/minio/..., or a copy "
     "in your own registry by digest), or use another S3 store",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("images", "minio"),
 )
 def replace_lost_images(manifest: Manifest, context: Context) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from models.core.findings import Finding, Severity
 from policies.core.context import Context
-from policies.core.rule import Weight, rule
+from policies.core.rule import RuleWeight, rule
 from policies.views.kubernetes.data import keeps_data
 from policies.views.kubernetes.manifest import Manifest
 from policies.views.kubernetes.stack import Placed, Stack
@@ -70,7 +70,7 @@ def mount_existing_volumes(pod: Pod, context: Context) -> Iterator[Finding]:
     "Every claim that several pods use can be used by several.",
     remedy="use the access mode ReadWriteMany (or ReadOnlyMany), or a claim per pod "
     "(volumeClaimTemplates)",
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("storage",),
 )
 def share_volume(placed: Placed, context: Context) -> Iterator[Finding]:
@@ -110,7 +110,7 @@ def _scaled(stack: Stack) -> set[tuple[str | None, str | None]]:
     "Nothing that holds data can be replaced by a change without an approval.",
     remedy="set protect=True in its resource options; to replace or delete it on purpose, name it "
     'in the settings ("accept_data_loss": ["Kind/namespace/name"]) for that one change',
-    weight=Weight.CRITICAL,
+    weight=RuleWeight.CRITICAL,
     tags=("storage", "immutable"),
     configuration=("acceptDataLoss",),
 )

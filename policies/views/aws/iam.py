@@ -12,7 +12,7 @@ from policies.core.unknowns import Unknown, plain
 from policies.views.aws.resource import AwsResource
 
 
-class Use(StrEnum):
+class DocumentUse(StrEnum):
     """What a document is for."""
 
     IDENTITY = "identity"
@@ -21,22 +21,22 @@ class Use(StrEnum):
 
 
 _PLACES: Final = {
-    "iam.Policy": (("policy", Use.IDENTITY),),
-    "iam.RolePolicy": (("policy", Use.IDENTITY),),
-    "iam.UserPolicy": (("policy", Use.IDENTITY),),
-    "iam.GroupPolicy": (("policy", Use.IDENTITY),),
-    "iam.Role": (("assumeRolePolicy", Use.TRUST),),
-    "s3.BucketPolicy": (("policy", Use.RESOURCE),),
-    "s3.Bucket": (("policy", Use.RESOURCE),),
-    "kms.Key": (("policy", Use.RESOURCE),),
-    "kms.KeyPolicy": (("policy", Use.RESOURCE),),
-    "sns.TopicPolicy": (("policy", Use.RESOURCE),),
-    "sqs.Queue": (("policy", Use.RESOURCE),),
-    "sqs.QueuePolicy": (("policy", Use.RESOURCE),),
-    "ecr.RepositoryPolicy": (("policy", Use.RESOURCE),),
-    "secretsmanager.SecretPolicy": (("policy", Use.RESOURCE),),
-    "efs.FileSystemPolicy": (("policy", Use.RESOURCE),),
-    "cloudwatch.LogResourcePolicy": (("policyDocument", Use.RESOURCE),),
+    "iam.Policy": (("policy", DocumentUse.IDENTITY),),
+    "iam.RolePolicy": (("policy", DocumentUse.IDENTITY),),
+    "iam.UserPolicy": (("policy", DocumentUse.IDENTITY),),
+    "iam.GroupPolicy": (("policy", DocumentUse.IDENTITY),),
+    "iam.Role": (("assumeRolePolicy", DocumentUse.TRUST),),
+    "s3.BucketPolicy": (("policy", DocumentUse.RESOURCE),),
+    "s3.Bucket": (("policy", DocumentUse.RESOURCE),),
+    "kms.Key": (("policy", DocumentUse.RESOURCE),),
+    "kms.KeyPolicy": (("policy", DocumentUse.RESOURCE),),
+    "sns.TopicPolicy": (("policy", DocumentUse.RESOURCE),),
+    "sqs.Queue": (("policy", DocumentUse.RESOURCE),),
+    "sqs.QueuePolicy": (("policy", DocumentUse.RESOURCE),),
+    "ecr.RepositoryPolicy": (("policy", DocumentUse.RESOURCE),),
+    "secretsmanager.SecretPolicy": (("policy", DocumentUse.RESOURCE),),
+    "efs.FileSystemPolicy": (("policy", DocumentUse.RESOURCE),),
+    "cloudwatch.LogResourcePolicy": (("policyDocument", DocumentUse.RESOURCE),),
 }
 """Properties that hold documents. The policy of a VPC endpoint is left out: it narrows what goes
 through the endpoint, and `*` is what stands there where nothing is narrowed."""
@@ -49,7 +49,7 @@ class PolicyDocument:
     """One document: its root, and what it is for. An unreadable one has an unknown root."""
 
     root: Node
-    use: Use
+    use: DocumentUse
 
     def statements(self) -> Iterator["PolicyStatement"]:
         """Yield the statements; a single one may stand without a list."""
@@ -117,7 +117,7 @@ def documents(resource: AwsResource) -> Iterator[PolicyDocument]:
     if resource.is_kind("iam.Role") and isinstance(resource.body[_INLINE].value, list):
         for inline in resource.body[_INLINE].items():
             if inline["policy"].value is not None:
-                yield PolicyDocument(_read(inline["policy"]), Use.IDENTITY)
+                yield PolicyDocument(_read(inline["policy"]), DocumentUse.IDENTITY)
 
 
 def _read(node: Node) -> Node:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from models.engine.arguments import ARGUMENTS, Kind
+from models.engine.arguments import ARGUMENTS, ValueKind
 from models.engine.command import UNKNOWN_TEXT, Line
 from models.engine.command_line import option_of
 from models.engine.values import count_of
@@ -33,7 +33,7 @@ _BEYOND_THE_MODEL: Final = frozenset(
 _READ: Final = frozenset(
     row.option
     for row in ARGUMENTS.values()
-    if row.kind is not Kind.SWITCH and row.name != "attention_backend"
+    if row.kind is not ValueKind.SWITCH and row.name != "attention_backend"
 )
 """Options whose values memory depends on."""
 

@@ -13,7 +13,7 @@ _HUB: Final = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Image:
+class ImageName:
     """A reference in its parts; `registry` is "docker.io" where none is written."""
 
     registry: str
@@ -22,7 +22,7 @@ class Image:
     digest: str | None
 
 
-def image_of(reference: str) -> Image:
+def image_of(reference: str) -> ImageName:
     """Return the parts of a reference."""
     rest, _, digest = reference.strip().partition("@")
     head, slash, tail = rest.partition("/")
@@ -34,7 +34,9 @@ def image_of(reference: str) -> Image:
     if registry.lower() in _HUB:
         registry = "docker.io"
     name = name.removeprefix("library/") if registry == "docker.io" else name
-    return Image(registry=registry.lower(), repository=name, tag=tag or None, digest=digest or None)
+    return ImageName(
+        registry=registry.lower(), repository=name, tag=tag or None, digest=digest or None
+    )
 
 
 def references(node: Node) -> Iterator[tuple[Node, str]]:

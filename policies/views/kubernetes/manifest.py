@@ -16,7 +16,7 @@ _DEEPEST: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Options:
+class ResourceOptions:
     """What Pulumi was told about a resource. Timeouts are 0 where none is given."""
 
     type: str
@@ -38,7 +38,7 @@ class Manifest:
     """
 
     body: Node
-    options: Options | None = None
+    options: ResourceOptions | None = None
     fragment: bool = False
     implied_kind: str = ""
     implied_name: str = _NAMELESS

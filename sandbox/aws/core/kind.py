@@ -19,7 +19,7 @@ def nothing_to_do(_aws: Aws, _identity: str, _inputs: Props) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kind:
+class AwsKind:
     """One resource type.
 
     `type` is its Pulumi token, `sdk` its class in pulumi_aws ("ec2.Vpc"). `create` makes it and

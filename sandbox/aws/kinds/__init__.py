@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.kinds import (
     buckets,
     dns,
@@ -36,7 +36,7 @@ _AREAS: Final = (
     dns,
 )
 
-KINDS: Final[Mapping[str, Kind]] = {kind.type: kind for area in _AREAS for kind in area.KINDS}
+KINDS: Final[Mapping[str, AwsKind]] = {kind.type: kind for area in _AREAS for kind in area.KINDS}
 """Every type by its Pulumi token."""
 
 CLASSES: Final[Mapping[str, str]] = {token: kind.sdk for token, kind in KINDS.items()}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from sandbox.aws.core.api import Aws
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import Props, part
 from sandbox.aws.kinds.iam import text
@@ -74,7 +74,7 @@ def _empty(aws: Aws, bucket: str) -> None:
             aws.call("s3", "delete_object", Bucket=bucket, **which)
 
 
-BUCKET: Final = Kind(
+BUCKET: Final = AwsKind(
     type="aws:s3/bucket:Bucket",
     sdk="s3.Bucket",
     rules=Rules(
@@ -96,7 +96,7 @@ Put = Callable[[Aws, str, Props], None]
 Get = Callable[[Aws, str], Props | None]
 
 
-def _part(name: str, rules: Rules, put: Put, get: Get, drop: Callable[[Aws, str], None]) -> Kind:
+def _part(name: str, rules: Rules, put: Put, get: Get, drop: Callable[[Aws, str], None]) -> AwsKind:
     """Return a type that is one setting of a bucket; its id is the bucket's name."""
 
     def create(aws: Aws, inputs: Props) -> str:
@@ -113,7 +113,7 @@ def _part(name: str, rules: Rules, put: Put, get: Get, drop: Callable[[Aws, str]
         if exists(aws, identity):
             drop(aws, identity)
 
-    return Kind(
+    return AwsKind(
         type=f"aws:s3/{name[0].lower()}{name[1:]}:{name}",
         sdk=f"s3.{name}",
         rules=rules,

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from sandbox.aws.core.api import Aws
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import Props
 
@@ -80,7 +80,7 @@ def _delete(aws: Aws, identity: str, state: Props) -> None:
         _change(aws, "DELETE", *found)
 
 
-RECORD: Final = Kind(
+RECORD: Final = AwsKind(
     type="aws:route53/record:Record",
     sdk="route53.Record",
     rules=Rules(

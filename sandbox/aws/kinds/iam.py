@@ -5,7 +5,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from sandbox.aws.core.api import Aws
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import Props, items, part
 from sandbox.aws.kinds.tools import (
@@ -209,7 +209,7 @@ def _delete_profile(aws: Aws, identity: str, state: Props) -> None:
     unless_gone(aws, "iam", "delete_instance_profile", _GONE, **both)
 
 
-ROLE: Final = Kind(
+ROLE: Final = AwsKind(
     type="aws:iam/role:Role",
     sdk="iam.Role",
     rules=Rules(
@@ -233,7 +233,7 @@ ROLE: Final = Kind(
     read=_read_role,
     delete=_delete_role,
 )
-ROLE_POLICY_ATTACHMENT: Final = Kind(
+ROLE_POLICY_ATTACHMENT: Final = AwsKind(
     type="aws:iam/rolePolicyAttachment:RolePolicyAttachment",
     sdk="iam.RolePolicyAttachment",
     rules=Rules(
@@ -245,7 +245,7 @@ ROLE_POLICY_ATTACHMENT: Final = Kind(
     read=_read_attachment,
     delete=_detach,
 )
-ROLE_POLICY: Final = Kind(
+ROLE_POLICY: Final = AwsKind(
     type="aws:iam/rolePolicy:RolePolicy",
     sdk="iam.RolePolicy",
     rules=Rules(
@@ -262,7 +262,7 @@ ROLE_POLICY: Final = Kind(
     read=_read_inline,
     delete=_delete_inline,
 )
-INSTANCE_PROFILE: Final = Kind(
+INSTANCE_PROFILE: Final = AwsKind(
     type="aws:iam/instanceProfile:InstanceProfile",
     sdk="iam.InstanceProfile",
     rules=Rules(

@@ -4,7 +4,7 @@ import json
 from typing import Any, Final
 
 from sandbox.aws.core.api import Aws
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import Props
 from sandbox.aws.kinds.iam import text
@@ -115,7 +115,7 @@ def _delete_alias(aws: Aws, identity: str, _: Props) -> None:
     unless_gone(aws, "kms", "delete_alias", _GONE, AliasName=identity)
 
 
-KEY: Final = Kind(
+KEY: Final = AwsKind(
     type="aws:kms/key:Key",
     sdk="kms.Key",
     rules=Rules(
@@ -132,7 +132,7 @@ KEY: Final = Kind(
     read=_read,
     delete=_delete,
 )
-ALIAS: Final = Kind(
+ALIAS: Final = AwsKind(
     type="aws:kms/alias:Alias",
     sdk="kms.Alias",
     rules=Rules(

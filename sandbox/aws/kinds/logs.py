@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from sandbox.aws.core.api import Aws
 from sandbox.aws.core.errors import StandInError
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import Props
 from sandbox.aws.kinds.iam import require_role
@@ -129,7 +129,7 @@ def _delete_flow(aws: Aws, identity: str, _: Props) -> None:
         aws.call("ec2", "delete_flow_logs", FlowLogIds=[identity])
 
 
-LOG_GROUP: Final = Kind(
+LOG_GROUP: Final = AwsKind(
     type="aws:cloudwatch/logGroup:LogGroup",
     sdk="cloudwatch.LogGroup",
     rules=Rules(
@@ -145,7 +145,7 @@ LOG_GROUP: Final = Kind(
     read=_read,
     delete=_delete,
 )
-FLOW_LOG: Final = Kind(
+FLOW_LOG: Final = AwsKind(
     type="aws:ec2/flowLog:FlowLog",
     sdk="ec2.FlowLog",
     rules=Rules(

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from sandbox.aws.core.api import Aws
 from sandbox.aws.core.errors import AwsError
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import Props, items
 from sandbox.aws.kinds.listed import Listed
@@ -186,7 +186,7 @@ def _delete_endpoint(aws: Aws, identity: str, _: Props) -> None:
         aws.call("ec2", "delete_vpc_endpoints", VpcEndpointIds=[identity])
 
 
-ROUTE_TABLE: Final = Kind(
+ROUTE_TABLE: Final = AwsKind(
     type="aws:ec2/routeTable:RouteTable",
     sdk="ec2.RouteTable",
     rules=Rules(source="internal/service/ec2/vpc_route_table.go", replace=("vpcId",)),
@@ -195,7 +195,7 @@ ROUTE_TABLE: Final = Kind(
     read=_TABLE.read,
     delete=_TABLE.delete,
 )
-ROUTE: Final = Kind(
+ROUTE: Final = AwsKind(
     type="aws:ec2/route:Route",
     sdk="ec2.Route",
     rules=Rules(
@@ -210,7 +210,7 @@ ROUTE: Final = Kind(
     read=_read_route,
     delete=_delete_route,
 )
-ROUTE_TABLE_ASSOCIATION: Final = Kind(
+ROUTE_TABLE_ASSOCIATION: Final = AwsKind(
     type="aws:ec2/routeTableAssociation:RouteTableAssociation",
     sdk="ec2.RouteTableAssociation",
     rules=Rules(
@@ -224,7 +224,7 @@ ROUTE_TABLE_ASSOCIATION: Final = Kind(
     read=_read_association,
     delete=_delete_association,
 )
-VPC_ENDPOINT: Final = Kind(
+VPC_ENDPOINT: Final = AwsKind(
     type="aws:ec2/vpcEndpoint:VpcEndpoint",
     sdk="ec2.VpcEndpoint",
     rules=Rules(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sandbox.aws.core.api import Aws
 from sandbox.aws.core.errors import AwsError
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import Props, items
 
@@ -124,7 +124,7 @@ def _delete_tag(aws: Aws, identity: str, state: Props) -> None:
         aws.call("autoscaling", "delete_tags", Tags=[tag])
 
 
-TAG: Final = Kind(
+TAG: Final = AwsKind(
     type="aws:autoscaling/tag:Tag",
     sdk="autoscaling.Tag",
     rules=Rules(

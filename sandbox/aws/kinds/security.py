@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sandbox.aws.core.api import Aws
 from sandbox.aws.core.errors import AwsError
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import Props, part
 from sandbox.aws.kinds.listed import Listed
@@ -193,9 +193,9 @@ def _delete_rule(direction: str, aws: Aws, identity: str, state: Props) -> None:
     unless_gone(aws, "ec2", operation, gone, **rest)
 
 
-def _rule_kind(direction: str) -> Kind:
+def _rule_kind(direction: str) -> AwsKind:
     name = f"SecurityGroup{direction.title()}Rule"
-    return Kind(
+    return AwsKind(
         type=f"aws:vpc/{name[0].lower()}{name[1:]}:{name}",
         sdk=f"vpc.{name}",
         rules=Rules(
@@ -222,7 +222,7 @@ def _rule_kind(direction: str) -> Kind:
     )
 
 
-SECURITY_GROUP: Final = Kind(
+SECURITY_GROUP: Final = AwsKind(
     type="aws:ec2/securityGroup:SecurityGroup",
     sdk="ec2.SecurityGroup",
     rules=Rules(
@@ -238,7 +238,7 @@ SECURITY_GROUP: Final = Kind(
     read=GROUP.read,
     delete=_delete_group,
 )
-DEFAULT_SECURITY_GROUP: Final = Kind(
+DEFAULT_SECURITY_GROUP: Final = AwsKind(
     type="aws:ec2/defaultSecurityGroup:DefaultSecurityGroup",
     sdk="ec2.DefaultSecurityGroup",
     rules=Rules(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from sandbox.aws.core.api import Aws
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import Props, is_empty, items
 from sandbox.aws.kinds.listed import Listed
@@ -190,7 +190,7 @@ def _delete(aws: Aws, identity: str, _: Props) -> None:
     unless_gone(aws, "ec2", "delete_launch_template", gone, LaunchTemplateId=identity)
 
 
-LAUNCH_TEMPLATE: Final = Kind(
+LAUNCH_TEMPLATE: Final = AwsKind(
     type="aws:ec2/launchTemplate:LaunchTemplate",
     sdk="ec2.LaunchTemplate",
     rules=Rules(

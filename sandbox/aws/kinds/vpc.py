@@ -7,7 +7,7 @@ from typing import Any, Final
 from models.core.findings import Finding
 from models.core.problems import shown
 from sandbox.aws.core.api import Aws
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import UNKNOWN, Props, items
 from sandbox.aws.kinds.listed import Listed
@@ -193,7 +193,7 @@ NAT: Final = Listed(
     creates=("subnetId", "allocationId", "connectivityType"),
     tag="natgateway",
 )
-VPC: Final = Kind(
+VPC: Final = AwsKind(
     type="aws:ec2/vpc:Vpc",
     sdk="ec2.Vpc",
     rules=Rules(
@@ -208,7 +208,7 @@ VPC: Final = Kind(
     delete=_VPC.delete,
     check=_cidr,
 )
-SUBNET: Final = Kind(
+SUBNET: Final = AwsKind(
     type="aws:ec2/subnet:Subnet",
     sdk="ec2.Subnet",
     rules=Rules(
@@ -223,7 +223,7 @@ SUBNET: Final = Kind(
     delete=_SUBNET.delete,
     check=_cidr,
 )
-INTERNET_GATEWAY: Final = Kind(
+INTERNET_GATEWAY: Final = AwsKind(
     type="aws:ec2/internetGateway:InternetGateway",
     sdk="ec2.InternetGateway",
     rules=Rules(source="internal/service/ec2/vpc_internet_gateway.go", update=("vpcId",)),
@@ -232,7 +232,7 @@ INTERNET_GATEWAY: Final = Kind(
     read=GATEWAY.read,
     delete=_delete_gateway,
 )
-EIP: Final = Kind(
+EIP: Final = AwsKind(
     type="aws:ec2/eip:Eip",
     sdk="ec2.Eip",
     rules=Rules(
@@ -245,7 +245,7 @@ EIP: Final = Kind(
     read=_read_address,
     delete=_delete_address,
 )
-NAT_GATEWAY: Final = Kind(
+NAT_GATEWAY: Final = AwsKind(
     type="aws:ec2/natGateway:NatGateway",
     sdk="ec2.NatGateway",
     rules=Rules(

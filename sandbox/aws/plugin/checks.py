@@ -6,16 +6,16 @@ from typing import Any, Final, cast
 
 from models.core.findings import Finding
 from models.core.problems import shown
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.values import UNKNOWN, Props, has_unknown, is_empty, part, without_empty
 from sandbox.aws.schema.check import check as check_shape
-from sandbox.aws.schema.types import Shape, TypeSchema
+from sandbox.aws.schema.types import InputShape, TypeSchema
 
 DEFAULTS: Final = "__defaults"
 """Key under which the names of filled-in properties are kept, as bridged providers do."""
 
 
-def problems(kind: Kind, schema: TypeSchema, props: Props) -> Iterator[Finding]:
+def problems(kind: AwsKind, schema: TypeSchema, props: Props) -> Iterator[Finding]:
     """Yield everything that is wrong with a resource's inputs."""
     wrong = list(check_shape(props, schema.inputs))
     yield from wrong
@@ -25,7 +25,7 @@ def problems(kind: Kind, schema: TypeSchema, props: Props) -> Iterator[Finding]:
         yield from kind.check(props)
 
 
-def _not_played(kind: Kind, schema: TypeSchema, props: Props) -> Iterator[Finding]:
+def _not_played(kind: AwsKind, schema: TypeSchema, props: Props) -> Iterator[Finding]:
     for at, path in _given(props, schema.inputs):
         if not kind.rules.accepts(path):
             yield Finding(
@@ -35,7 +35,9 @@ def _not_played(kind: Kind, schema: TypeSchema, props: Props) -> Iterator[Findin
             )
 
 
-def _given(value: Any, shape: Shape, at: str = "", path: str = "") -> Iterator[tuple[str, str]]:
+def _given(
+    value: Any, shape: InputShape, at: str = "", path: str = ""
+) -> Iterator[tuple[str, str]]:
     """Yield every single value that says something, by its path with and without indices."""
     if is_empty(value) or (value == UNKNOWN and path and shape.properties):
         return
@@ -55,7 +57,7 @@ def _given(value: Any, shape: Shape, at: str = "", path: str = "") -> Iterator[t
         yield at, path
 
 
-def _values(kind: Kind, props: Props) -> Iterator[Finding]:
+def _values(kind: AwsKind, props: Props) -> Iterator[Finding]:
     for path, allowed in kind.rules.enums.items():
         for at, value in _at(props, path.split(".")):
             if value is not None and value != UNKNOWN and value not in allowed:
@@ -86,7 +88,7 @@ def _at(value: Any, parts: list[str], path: str = "") -> Iterator[tuple[str, Any
         yield from _at(cast("Props", value).get(parts[0]), parts[1:], at)
 
 
-def complete(kind: Kind, urn: str, props: Props, old: Props, seed: bytes) -> Props:
+def complete(kind: AwsKind, urn: str, props: Props, old: Props, seed: bytes) -> Props:
     """Return the inputs with what the provider fills in: defaults and a name."""
     made = without_empty(props)
     filled: list[str] = []
@@ -115,7 +117,7 @@ def _name(urn: str, seed: bytes, limit: int) -> str:
     return f"{base}-{suffix}"
 
 
-def with_tags(kind: Kind, inputs: Props, default_tags: Mapping[str, str]) -> Props:
+def with_tags(kind: AwsKind, inputs: Props, default_tags: Mapping[str, str]) -> Props:
     """Return the inputs with `tagsAll`: the provider's default tags under the resource's own."""
     if not kind.rules.tagged:
         return inputs

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.plain import bare, canonical, changes
 from sandbox.aws.core.values import Props, is_empty
 from sandbox.aws.plugin.checks import DEFAULTS
@@ -17,7 +17,7 @@ class Difference:
     delete_first: bool
 
 
-def compare(kind: Kind, old: Props, new: Props) -> Difference:
+def compare(kind: AwsKind, old: Props, new: Props) -> Difference:
     """Compare a resource's old inputs with its new ones."""
     paths = changes(old, new, kind.rules)
     switched = _switched(kind, old, new)
@@ -31,14 +31,14 @@ def compare(kind: Kind, old: Props, new: Props) -> Difference:
     )
 
 
-def _switched(kind: Kind, old: Props, new: Props) -> set[str]:
+def _switched(kind: AwsKind, old: Props, new: Props) -> set[str]:
     """Return the alternatives where another one is given than before."""
     before = {name for name in kind.rules.alternatives if not is_empty(old.get(name))}
     after = {name for name in kind.rules.alternatives if not is_empty(new.get(name))}
     return set() if before == after else before | after
 
 
-def _same_name(kind: Kind, old: Props, new: Props) -> bool:
+def _same_name(kind: AwsKind, old: Props, new: Props) -> bool:
     """Tell whether both would have the same name of the program's own: then the old goes first."""
     name = kind.rules.name
     if name is None or name not in new or name in new.get(DEFAULTS, []):

@@ -10,7 +10,7 @@ from models.core.problems import shown
 from sandbox.aws.core import repeats
 from sandbox.aws.core.api import Aws, marked
 from sandbox.aws.core.errors import AwsError, InitError, StandInError
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.plain import canonical, project
 from sandbox.aws.core.values import UNKNOWN, Props, is_empty, part
 from sandbox.aws.plugin import checks
@@ -22,10 +22,10 @@ from sandbox.aws.schema.types import TypeSchema
 class KindCatalog:
     """The types that the stand-in covers, and what the SDK says of each."""
 
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, AwsKind]
     schemas: Mapping[str, TypeSchema]
 
-    def kind(self, token: str) -> Kind:
+    def kind(self, token: str) -> AwsKind:
         """Return a type; raises `StandInError` for one that is not covered."""
         found = self.kinds.get(token)
         if found is None:
@@ -89,14 +89,14 @@ class ConfiguredProvider:
         return identity, made
 
     def _make(
-        self, kind: Kind, aws: Aws, urn: str, inputs: Props, purpose: str
+        self, kind: AwsKind, aws: Aws, urn: str, inputs: Props, purpose: str
     ) -> tuple[str, Props]:
         with marked(urn, purpose):
             identity = kind.create(aws, inputs)
             return identity, self._settled(kind, aws, identity, inputs, settle=True)
 
     def _settled(
-        self, kind: Kind, aws: Aws, identity: str, inputs: Props, *, settle: bool
+        self, kind: AwsKind, aws: Aws, identity: str, inputs: Props, *, settle: bool
     ) -> Props:
         try:
             if settle:
@@ -149,7 +149,7 @@ class ConfiguredProvider:
         with marked(urn, "delete"):
             self.catalog.kind(token).delete(self._aws(state), identity, state)
 
-    def _inputs(self, kind: Kind, inputs: Props, state: Props) -> Props:
+    def _inputs(self, kind: AwsKind, inputs: Props, state: Props) -> Props:
         given = {name: each for name, each in inputs.items() if not name.startswith("__")}
         if not given:
             given = dict(self._importable(kind, state))
@@ -173,7 +173,7 @@ class ConfiguredProvider:
             if key in given or self.default_tags.get(key) != value
         }
 
-    def _importable(self, kind: Kind, state: Props) -> Iterator[tuple[str, Any]]:
+    def _importable(self, kind: AwsKind, state: Props) -> Iterator[tuple[str, Any]]:
         schema = self.catalog.schemas[kind.type]
         for name, value in state.items():
             own = name in schema.inputs.properties and name not in ("tags", "tagsAll", "region")
@@ -203,7 +203,7 @@ class ConfiguredProvider:
         return self.aws.elsewhere(props.get("region"))
 
 
-def _same(kind: Kind, name: str, old: Any, new: Any) -> Any:
+def _same(kind: AwsKind, name: str, old: Any, new: Any) -> Any:
     """Return the old spelling of a value where the new one means the same."""
     if old is None:
         return new

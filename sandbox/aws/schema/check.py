@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from models.core.findings import Finding
 from sandbox.aws.core.values import UNKNOWN
-from sandbox.aws.schema.types import Shape
+from sandbox.aws.schema.types import InputShape
 
 _WORDS: Final = {
     "str": "a string",
@@ -19,7 +19,7 @@ _WORDS: Final = {
 }
 
 
-def check(value: Any, shape: Shape, path: str = "") -> Iterator[Finding]:
+def check(value: Any, shape: InputShape, path: str = "") -> Iterator[Finding]:
     """Yield a problem for every part of `value` that the SDK would not have let through.
 
     What is not known yet, and null, fits everywhere.
@@ -60,7 +60,7 @@ def _items(value: Any) -> Iterator[tuple[str, Any]]:
             yield f".{key}", each
 
 
-def _object(value: Mapping[str, Any], shape: Shape, path: str) -> Iterator[Finding]:
+def _object(value: Mapping[str, Any], shape: InputShape, path: str) -> Iterator[Finding]:
     at = f"{path}." if path else ""
     for key in shape.required:
         if value.get(key) is None:

@@ -12,7 +12,7 @@ from typing import Any, Final, ForwardRef, Union, cast, get_args, get_origin
 from pulumi import Output
 from pulumi import _types as sdk_types  # pyright: ignore[reportPrivateUsage] - property names are public nowhere else
 
-from sandbox.aws.schema.types import Shape, TypeSchema
+from sandbox.aws.schema.types import InputShape, TypeSchema
 
 _SCALARS: Final = {str: "str", int: "int", float: "float", bool: "bool"}
 
@@ -36,7 +36,7 @@ def derive(path: str) -> TypeSchema:
     return TypeSchema(inputs=_object(arguments), outputs=_outputs(resource))
 
 
-def _object(arguments: type) -> Shape:
+def _object(arguments: type) -> InputShape:
     hints = cast("Mapping[str, Any]", sdk_types.input_type_types(arguments))
     names = cast("Mapping[str, str]", sdk_types.input_type_py_to_pulumi_names(arguments))
     signature = inspect.signature(arguments)
@@ -46,26 +46,26 @@ def _object(arguments: type) -> Shape:
         if name in names and parameter.default is inspect.Parameter.empty
     ]
     module = importlib.import_module(arguments.__module__)
-    return Shape(
+    return InputShape(
         kind="object",
         properties={name: _shape(hint, module) for name, hint in hints.items()},
         required=tuple(sorted(required)),
     )
 
 
-def _shape(hint: Any, module: Any) -> Shape:
+def _shape(hint: Any, module: Any) -> InputShape:
     hint = _unwrap(hint, module)
     if hint in _SCALARS:
-        return Shape(kind=_SCALARS[hint])
+        return InputShape(kind=_SCALARS[hint])
     origin = get_origin(hint)
     if origin in (list, Sequence):
-        return Shape(kind="list", element=_shape(get_args(hint)[0], module))
+        return InputShape(kind="list", element=_shape(get_args(hint)[0], module))
     if origin in (dict, Mapping):
-        return Shape(kind="map", element=_shape(get_args(hint)[1], module))
+        return InputShape(kind="map", element=_shape(get_args(hint)[1], module))
     if isinstance(hint, type) and sdk_types.is_input_type(hint):
         return _object(hint)
     # Unions of a string and an enum, assets, documents that may also be objects.
-    return Shape(kind="any")
+    return InputShape(kind="any")
 
 
 def _unwrap(hint: Any, module: Any) -> Any:

@@ -6,15 +6,15 @@ from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shape:
+class InputShape:
     """A value's type: `kind` is str, int, float, bool, any, list, map or object.
 
     `element` is for lists and maps; `properties` and `required` are for objects.
     """
 
     kind: str
-    element: "Shape | None" = None
-    properties: Mapping[str, "Shape"] = field(default_factory=dict[str, "Shape"])
+    element: "InputShape | None" = None
+    properties: Mapping[str, "InputShape"] = field(default_factory=dict[str, "InputShape"])
     required: tuple[str, ...] = ()
 
 
@@ -25,7 +25,7 @@ class TypeSchema:
     `outputs` maps a property to whether it is optional; an optional one that nobody gave is absent.
     """
 
-    inputs: Shape
+    inputs: InputShape
     outputs: Mapping[str, bool]
 
 
@@ -39,9 +39,9 @@ def from_json(raw: Mapping[str, Any]) -> TypeSchema:
     return TypeSchema(inputs=_shape(raw["inputs"]), outputs=dict(raw["outputs"]))
 
 
-def _shape(raw: Mapping[str, Any]) -> Shape:
+def _shape(raw: Mapping[str, Any]) -> InputShape:
     element = raw["element"]
-    return Shape(
+    return InputShape(
         kind=raw["kind"],
         element=None if element is None else _shape(element),
         properties={key: _shape(value) for key, value in raw["properties"].items()},

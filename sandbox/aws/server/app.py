@@ -11,7 +11,7 @@ from sandbox.aws.server import zones
 from sandbox.aws.server.eks import Eks
 from sandbox.aws.server.journal import Journal
 from sandbox.aws.server.wire import (
-    Answer,
+    AwsAnswer,
     AwsRequest,
     Environ,
     StartResponse,
@@ -44,7 +44,7 @@ class Application:
         with self._lock:
             return self._answer(seen, environ).send(start)
 
-    def _answer(self, request: AwsRequest, environ: Environ) -> Answer:
+    def _answer(self, request: AwsRequest, environ: Environ) -> AwsAnswer:
         if self._is_throttled(request):
             return throttled(request.service)
         changes = not request.operation.startswith(_READS)
@@ -58,7 +58,7 @@ class Application:
             self._journal.note(request.mark, request.operation, answer)
         return answer
 
-    def _serve(self, request: AwsRequest, environ: Environ) -> Answer:
+    def _serve(self, request: AwsRequest, environ: Environ) -> AwsAnswer:
         if (request.service, request.operation) == ("route53", zones.CREATE):
             zones.keep_id(request)
         if request.service != "eks":

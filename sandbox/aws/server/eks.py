@@ -8,10 +8,10 @@ from typing import Final
 
 from sandbox.aws.core import faults
 from sandbox.aws.server import eks_access, eks_addons, eks_clusters, eks_nodes
-from sandbox.aws.server.eks_store import EksError, Object, Store
-from sandbox.aws.server.wire import Answer, AwsRequest, json_answer, json_error
+from sandbox.aws.server.eks_store import EksError, EksStore, Object
+from sandbox.aws.server.wire import AwsAnswer, AwsRequest, json_answer, json_error
 
-Handler = Callable[[Store, AwsRequest, Mapping[str, str]], Object]
+Handler = Callable[[EksStore, AwsRequest, Mapping[str, str]], Object]
 
 _CLUSTER: Final = "/clusters/{name}"
 _ENTRY: Final = f"{_CLUSTER}/access-entries/{{principal}}"
@@ -66,9 +66,9 @@ class Eks:
 
     def __init__(self, faults_file: Path) -> None:
         self._faults = faults_file
-        self._stores: dict[tuple[str, str], Store] = {}
+        self._stores: dict[tuple[str, str], EksStore] = {}
 
-    def handle(self, request: AwsRequest) -> Answer | None:
+    def handle(self, request: AwsRequest) -> AwsAnswer | None:
         """Answer a call that moto lacks; None where moto is to answer."""
         store = self._store(request)
         call = f"{request.method} {request.path}"
@@ -86,7 +86,7 @@ class Eks:
             return json_error(error.status, error.code, str(error))
         return None
 
-    def complete(self, request: AwsRequest, answer: Answer) -> Answer:
+    def complete(self, request: AwsRequest, answer: AwsAnswer) -> AwsAnswer:
         """Add to moto's answer what moto does not keep."""
         call = f"{request.method} {request.path}"
         store = self._store(request)
@@ -105,16 +105,18 @@ class Eks:
             eks_nodes.add(store, match["name"], match["group"], content)
         elif match := _GROUP_CONFIG.match(call):
             eks_nodes.note_config(store, request, match["name"], match["group"])
-        return Answer(
+        return AwsAnswer(
             status=answer.status, headers=answer.headers, body=json.dumps(content).encode()
         )
 
-    def _store(self, request: AwsRequest) -> Store:
+    def _store(self, request: AwsRequest) -> EksStore:
         key = (request.account, request.region)
-        return self._stores.setdefault(key, Store(account=request.account, region=request.region))
+        return self._stores.setdefault(
+            key, EksStore(account=request.account, region=request.region)
+        )
 
 
-def _tags(store: Store, request: AwsRequest, arn: str) -> Answer | None:
+def _tags(store: EksStore, request: AwsRequest, arn: str) -> AwsAnswer | None:
     """Read or change the tags of an object of ours."""
     found = store.tagged(arn)
     if found is None:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox.aws.kinds.eks.values import ACCESS_POLICIES
-from sandbox.aws.server.eks_store import Object, Store, in_use, invalid, not_found
+from sandbox.aws.server.eks_store import EksStore, Object, in_use, invalid, not_found
 from sandbox.aws.server.wire import AwsRequest
 
 
-def create_entry(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def create_entry(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Let a principal into a cluster."""
     cluster = names["name"]
     store.cluster(cluster)
@@ -44,7 +44,7 @@ def _shown(each: Object) -> Object:
     return {key: value for key, value in each.items() if not key.startswith("_")}
 
 
-def _entry(store: Store, names: Mapping[str, str]) -> Object:
+def _entry(store: EksStore, names: Mapping[str, str]) -> Object:
     store.cluster(names["name"])
     found = store.entries.get(names["name"], {}).get(names["principal"])
     if found is None:
@@ -55,18 +55,18 @@ def _entry(store: Store, names: Mapping[str, str]) -> Object:
     return found
 
 
-def describe_entry(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def describe_entry(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Return one access entry."""
     return {"accessEntry": _shown(_entry(store, names))}
 
 
-def list_entries(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def list_entries(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Return the principals with access."""
     store.cluster(names["name"])
     return {"accessEntries": sorted(store.entries.get(names["name"], {}))}
 
 
-def update_entry(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def update_entry(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Change groups or user name of an access entry."""
     entry = _entry(store, names)
     body = request.json()
@@ -75,14 +75,14 @@ def update_entry(store: Store, request: AwsRequest, names: Mapping[str, str]) ->
     return {"accessEntry": _shown(entry)}
 
 
-def delete_entry(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def delete_entry(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Take a principal's access away."""
     _entry(store, names)
     del store.entries[names["name"]][names["principal"]]
     return {}
 
 
-def associate_policy(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def associate_policy(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Give an access entry one of EKS's access policies."""
     entry = _entry(store, names)
     body = request.json()
@@ -103,7 +103,7 @@ def associate_policy(store: Store, request: AwsRequest, names: Mapping[str, str]
     }
 
 
-def list_policies(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def list_policies(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Return the access policies of an access entry."""
     entry = _entry(store, names)
     return {
@@ -113,7 +113,7 @@ def list_policies(store: Store, request: AwsRequest, names: Mapping[str, str]) -
     }
 
 
-def disassociate_policy(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def disassociate_policy(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Take an access policy away."""
     entry = _entry(store, names)
     if entry["_policies"].pop(names["policy"], None) is None:
@@ -121,7 +121,7 @@ def disassociate_policy(store: Store, request: AwsRequest, names: Mapping[str, s
     return {}
 
 
-def create_identity(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def create_identity(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Give a service account a role; each account has at most one."""
     cluster = names["name"]
     store.cluster(cluster)
@@ -146,7 +146,7 @@ def create_identity(store: Store, request: AwsRequest, names: Mapping[str, str])
     return {"association": known[identity]}
 
 
-def _identity(store: Store, names: Mapping[str, str]) -> Object:
+def _identity(store: EksStore, names: Mapping[str, str]) -> Object:
     store.cluster(names["name"])
     found = store.identities.get(names["name"], {}).get(names["identity"])
     if found is None:
@@ -154,19 +154,19 @@ def _identity(store: Store, names: Mapping[str, str]) -> Object:
     return found
 
 
-def describe_identity(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def describe_identity(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Return one association."""
     return {"association": _identity(store, names)}
 
 
-def list_identities(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def list_identities(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Return a cluster's associations."""
     store.cluster(names["name"])
     found: list[dict[str, Any]] = list(store.identities.get(names["name"], {}).values())
     return {"associations": found}
 
 
-def update_identity(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def update_identity(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Change an association's role."""
     found = _identity(store, names)
     body = request.json()
@@ -175,7 +175,7 @@ def update_identity(store: Store, request: AwsRequest, names: Mapping[str, str])
     return {"association": found}
 
 
-def delete_identity(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def delete_identity(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Remove an association."""
     found = _identity(store, names)
     del store.identities[names["name"]][names["identity"]]

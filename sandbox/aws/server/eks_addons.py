@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from sandbox.aws.kinds.eks.values import ADD_ON_VERSION, ADD_ONS
-from sandbox.aws.server.eks_store import Object, Store, in_use, invalid, not_found, update
+from sandbox.aws.server.eks_store import EksStore, Object, in_use, invalid, not_found, update
 from sandbox.aws.server.wire import AwsRequest
 
 DEFAULT_VERSION: Final = "stand-in-default"
 """In place of the version that AWS would choose: nobody here knows which that is."""
 
 
-def create(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def create(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Install an add-on. It is active at once: nothing of it runs here."""
     cluster = names["name"]
     store.cluster(cluster)
@@ -50,12 +50,12 @@ def _require_version(body: Object) -> None:
         raise invalid(f"Addon version specified is not supported: {version}")
 
 
-def describe(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def describe(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Return one add-on."""
     return {"addon": _get(store, names)}
 
 
-def _get(store: Store, names: Mapping[str, str]) -> Object:
+def _get(store: EksStore, names: Mapping[str, str]) -> Object:
     store.cluster(names["name"])
     found = store.addons.get(names["name"], {}).get(names["addon"])
     if found is None:
@@ -63,13 +63,13 @@ def _get(store: Store, names: Mapping[str, str]) -> Object:
     return found
 
 
-def listing(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def listing(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Return the names of a cluster's add-ons."""
     store.cluster(names["name"])
     return {"addons": sorted(store.addons.get(names["name"], {}))}
 
 
-def change(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def change(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Change version, role or configuration of an add-on."""
     addon = _get(store, names)
     body = request.json()
@@ -81,7 +81,7 @@ def change(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Objec
     return update("AddonUpdate", body)
 
 
-def delete(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def delete(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Remove an add-on."""
     addon = _get(store, names)
     del store.addons[names["name"]][names["addon"]]

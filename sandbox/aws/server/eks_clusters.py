@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from sandbox.aws.server.eks_store import EksError, Object, Store, invalid, update
-from sandbox.aws.server.wire import Answer, AwsRequest
+from sandbox.aws.server.eks_store import EksError, EksStore, Object, invalid, update
+from sandbox.aws.server.wire import AwsAnswer, AwsRequest
 
 EXTRAS: Final = (
     "accessConfig",
@@ -18,19 +18,19 @@ EXTRAS: Final = (
 """Fields of a cluster that moto does not keep."""
 
 
-def keep(store: Store, request: AwsRequest, answer: Object) -> None:
+def keep(store: EksStore, request: AwsRequest, answer: Object) -> None:
     """Remember what moto dropped of a cluster that it has just made."""
     body = request.json()
     store.extras[str(body["name"])] = {key: body[key] for key in EXTRAS if key in body}
     answer["cluster"] |= store.extras[str(body["name"])]
 
 
-def add(store: Store, name: str, answer: Object) -> None:
+def add(store: EksStore, name: str, answer: Object) -> None:
     """Complete moto's description of a cluster."""
     answer["cluster"] |= store.extras.get(name, {})
 
 
-def refuse_deletion(store: Store, name: str) -> None:
+def refuse_deletion(store: EksStore, name: str) -> None:
     """Raise what EKS says of a protected cluster."""
     store.cluster(name)
     if store.extras.get(name, {}).get("deletionProtection"):
@@ -41,7 +41,7 @@ def refuse_deletion(store: Store, name: str) -> None:
         raise EksError(400, "InvalidRequestException", message)
 
 
-def update_version(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def update_version(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Move a cluster to the next minor version; EKS takes one at a time and never goes back."""
     cluster = store.cluster(names["name"])
     wanted = str(request.json()["version"])
@@ -57,7 +57,7 @@ def _minor(version: str) -> int:
     return int(version.split(".")[1])
 
 
-def update_config(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def update_config(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Change settings of a cluster. Parts of the VPC settings that are not given stay."""
     cluster = store.cluster(names["name"])
     body = request.json()
@@ -74,7 +74,7 @@ def update_config(store: Store, request: AwsRequest, names: Mapping[str, str]) -
     return update("ConfigUpdate", body)
 
 
-def encrypt(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def encrypt(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Turn on envelope encryption, which cannot be turned off again."""
     cluster = store.cluster(names["name"])
     if cluster.encryption_config:
@@ -83,7 +83,7 @@ def encrypt(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Obje
     return update("AssociateEncryptionConfig", {})
 
 
-def deleted(store: Store, name: str, answer: Answer) -> None:
+def deleted(store: EksStore, name: str, answer: AwsAnswer) -> None:
     """Drop what goes with a cluster, once moto has deleted it."""
     if answer.good:
         store.forget(name)

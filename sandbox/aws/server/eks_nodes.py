@@ -8,7 +8,7 @@ from moto.eks.models import Nodegroup
 
 from sandbox.aws.core import faults
 from sandbox.aws.core.faults import Fault
-from sandbox.aws.server.eks_store import Object, Store, invalid, update
+from sandbox.aws.server.eks_store import EksStore, Object, invalid, update
 from sandbox.aws.server.wire import AwsRequest
 
 EXTRAS: Final = ("updateConfig", "nodeRepairConfig", "warmPoolConfig")
@@ -18,7 +18,7 @@ _SKEW: Final = 3
 """How many minor versions a node may be behind its control plane (Kubernetes, version skew)."""
 
 
-def require_version(store: Store, request: AwsRequest, cluster: str) -> None:
+def require_version(store: EksStore, request: AwsRequest, cluster: str) -> None:
     """Raise what EKS says of a node group that would be newer than its cluster, or far too old."""
     wanted = request.json().get("version")
     if wanted is None:
@@ -38,7 +38,7 @@ def _minor(version: str) -> int:
 
 
 def keep(
-    store: Store, request: AwsRequest, answer: Object, known_faults: tuple[Fault, ...]
+    store: EksStore, request: AwsRequest, answer: Object, known_faults: tuple[Fault, ...]
 ) -> None:
     """Remember what moto dropped of a node group that it has just made; say if it came up."""
     group = answer["nodegroup"]
@@ -55,7 +55,7 @@ def keep(
 
 
 def _outcome(
-    store: Store, group: Nodegroup, known: tuple[Fault, ...]
+    store: EksStore, group: Nodegroup, known: tuple[Fault, ...]
 ) -> tuple[str, list[dict[str, Any]]]:
     """Return a new group's status and health, as injected faults have it.
 
@@ -79,19 +79,19 @@ def _outcome(
     return "CREATE_FAILED", [{"code": "AsgInstanceLaunchFailures", "message": message}]
 
 
-def add(store: Store, cluster: str, name: str, answer: Object) -> None:
+def add(store: EksStore, cluster: str, name: str, answer: Object) -> None:
     """Complete moto's description of a node group."""
     answer["nodegroup"] |= store.group_extras.get((cluster, name), {})
 
 
-def note_config(store: Store, request: AwsRequest, cluster: str, name: str) -> None:
+def note_config(store: EksStore, request: AwsRequest, cluster: str, name: str) -> None:
     """Remember settings that an update changed."""
     body = request.json()
     known = store.group_extras.setdefault((cluster, name), {})
     known |= {each: body[each] for each in EXTRAS if each in body}
 
 
-def update_version(store: Store, request: AwsRequest, names: Mapping[str, str]) -> Object:
+def update_version(store: EksStore, request: AwsRequest, names: Mapping[str, str]) -> Object:
     """Move a group to another Kubernetes version, release or launch template version."""
     group = store.group(names["name"], names["group"])
     body = request.json()

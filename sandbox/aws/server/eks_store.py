@@ -39,7 +39,7 @@ def _children() -> dict[str, dict[str, Object]]:
 
 
 @dataclass(kw_only=True)
-class Store:
+class EksStore:
     """Objects by cluster name, then by their own key."""
 
     account: str

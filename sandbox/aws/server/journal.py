@@ -7,18 +7,18 @@ call, and goes on where the killed update stopped.
 
 from collections import Counter
 
-from sandbox.aws.server.wire import Answer, Mark
+from sandbox.aws.server.wire import AwsAnswer, Mark
 
 
 class Journal:
     """What the last creation of each URN was answered."""
 
     def __init__(self) -> None:
-        self._answers: dict[str, list[tuple[str, Answer]]] = {}
+        self._answers: dict[str, list[tuple[str, AwsAnswer]]] = {}
         self._attempt: dict[str, str] = {}
         self._given: Counter[tuple[str, str]] = Counter()
 
-    def echo(self, mark: Mark, operation: str) -> Answer | None:
+    def echo(self, mark: Mark, operation: str) -> AwsAnswer | None:
         """Return the answer that an open creation got to this call; None where it got none.
 
         Calls are matched by operation and count: their bodies hold random client tokens. A
@@ -34,7 +34,7 @@ class Journal:
         self._given[key] += 1
         return known[self._given[key] - 1] if self._given[key] <= len(known) else None
 
-    def note(self, mark: Mark, operation: str, answer: Answer) -> None:
+    def note(self, mark: Mark, operation: str, answer: AwsAnswer) -> None:
         """Keep an answer to a creation."""
         if mark.purpose != "delete":
             self._answers.setdefault(mark.urn, []).append((operation, answer))

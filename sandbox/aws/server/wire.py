@@ -47,7 +47,7 @@ class AwsRequest:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class AwsAnswer:
     """A whole response, kept so that it can be changed, or given again."""
 
     status: str
@@ -106,7 +106,7 @@ def _operation(environ: Environ, body: bytes, path: str) -> str:
     return f"{environ['REQUEST_METHOD']} {path}"
 
 
-def forward(inner: Wsgi, environ: Environ) -> Answer:
+def forward(inner: Wsgi, environ: Environ) -> AwsAnswer:
     """Pass a request on and return the whole answer."""
     told: list[Any] = []
 
@@ -115,25 +115,25 @@ def forward(inner: Wsgi, environ: Environ) -> Answer:
 
     body = b"".join(inner(environ, start))
     status, headers = told[-1]
-    return Answer(status=status, headers=headers, body=body)
+    return AwsAnswer(status=status, headers=headers, body=body)
 
 
-def json_answer(content: Mapping[str, Any]) -> Answer:
+def json_answer(content: Mapping[str, Any]) -> AwsAnswer:
     """Return a success of a REST-JSON API."""
     body = json.dumps(content, default=str).encode()
-    return Answer(status="200 OK", headers=(("Content-Type", "application/json"),), body=body)
+    return AwsAnswer(status="200 OK", headers=(("Content-Type", "application/json"),), body=body)
 
 
-def json_error(status: int, code: str, message: str) -> Answer:
+def json_error(status: int, code: str, message: str) -> AwsAnswer:
     """Return an error of a REST-JSON API."""
-    return Answer(
+    return AwsAnswer(
         status=f"{status} {code}",
         headers=(("Content-Type", "application/json"), ("x-amzn-ErrorType", code)),
         body=json.dumps({"message": message, "__type": code}).encode(),
     )
 
 
-def throttled(service: str) -> Answer:
+def throttled(service: str) -> AwsAnswer:
     """Return what a service says when it is called too often, in its own protocol."""
     if service == "ec2":
         text = "<Code>RequestLimitExceeded</Code><Message>Request limit exceeded.</Message>"
@@ -151,6 +151,6 @@ def throttled(service: str) -> Answer:
     return json_error(400, "ThrottlingException", "Rate exceeded")
 
 
-def _xml(status: int, text: str) -> Answer:
+def _xml(status: int, text: str) -> AwsAnswer:
     headers = (("Content-Type", "text/xml"),)
-    return Answer(status=f"{status} Error", headers=headers, body=text.encode())
+    return AwsAnswer(status=f"{status} Error", headers=headers, body=text.encode())

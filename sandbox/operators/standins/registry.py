@@ -31,7 +31,7 @@ class StandIn:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kind:
+class StandInKind:
     """Where objects of a kind are served."""
 
     group_version: str
@@ -55,20 +55,22 @@ class Kind:
 
 def _kinds(
     group_version: str, served: Mapping[str, tuple[str, Evaluator, Refusal] | str]
-) -> list[Kind]:
+) -> list[StandInKind]:
     """Return kinds of one group: to each its plural, and what plays its controller."""
-    made: list[Kind] = []
+    made: list[StandInKind] = []
     for kind, entry in served.items():
         if isinstance(entry, str):
-            made.append(Kind(group_version=group_version, kind=kind, plural=entry))
+            made.append(StandInKind(group_version=group_version, kind=kind, plural=entry))
             continue
         plural, evaluate, refuse = entry
         stand_in = StandIn(evaluate=evaluate, refuse=refuse)
-        made.append(Kind(group_version=group_version, kind=kind, plural=plural, stand_in=stand_in))
+        made.append(
+            StandInKind(group_version=group_version, kind=kind, plural=plural, stand_in=stand_in)
+        )
     return made
 
 
-KINDS: Final[tuple[Kind, ...]] = (
+KINDS: Final[tuple[StandInKind, ...]] = (
     *_kinds(
         "v1",
         {

@@ -21,7 +21,7 @@ from sandbox.operators.standins.objects import (
     label,
     section,
 )
-from sandbox.operators.standins.registry import KINDS, Kind
+from sandbox.operators.standins.registry import KINDS, StandInKind
 
 _WATCH_SEC: Final = 120
 _RETRY_SEC: Final = 1.0
@@ -53,7 +53,7 @@ class Runner:
             if not self._unlisted:
                 self._evaluate(api)
 
-    def _watch_forever(self, kind: Kind) -> None:
+    def _watch_forever(self, kind: StandInKind) -> None:
         api = self._new_api()
         while True:
             try:
@@ -69,7 +69,7 @@ class Runner:
                 # The API server is away or cut a line short: it will be back, or we are ended.
                 time.sleep(_RETRY_SEC)
 
-    def _list_and_watch(self, api: Api, kind: Kind) -> None:
+    def _list_and_watch(self, api: Api, kind: StandInKind) -> None:
         listed = api.request("GET", kind.collection)
         items: list[Object] = listed["items"] or []
         # Items of a list carry neither kind nor apiVersion.
@@ -84,7 +84,7 @@ class Runner:
                 if event["type"] != "BOOKMARK":
                     self._take(event["type"], obj)
 
-    def _store(self, kind: Kind, items: list[Object]) -> None:
+    def _store(self, kind: StandInKind, items: list[Object]) -> None:
         with self._lock:
             self._objects.replace(kind.kind, items)
             self._unlisted.discard(kind.kind)
@@ -106,7 +106,7 @@ class Runner:
             for obj in objects.all(kind.kind) if kind.stand_in else ():
                 self._update(api, kind, obj, objects, now)
 
-    def _update(self, api: Api, kind: Kind, obj: Object, objects: Objects, now: str) -> None:
+    def _update(self, api: Api, kind: StandInKind, obj: Object, objects: Objects, now: str) -> None:
         assert kind.stand_in is not None
         current = section(obj, "status")
         wanted = kind.stand_in.status(obj, objects)

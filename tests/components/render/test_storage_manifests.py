@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from components.render.storage import longhorn, minio
 from components.render.storage import model_store as storage
 from models.plan.plan import PlatformPlan
-from models.settings.longhorn import Use
+from models.settings.longhorn import VolumeUse
 from models.settings.regions import GPU_TAINT_KEY, Taint, TaintEffect
 from tests.helpers.plans.dev import dev_plan
 
@@ -118,36 +118,36 @@ def test_a_mirror_serves_every_image() -> None:
 def test_shared_volumes_are_served_from_the_storage_nodes() -> None:
     """LH-04: the share manager of weights must be on no GPU node and on no spot node."""
     region = plan(pools__2__taints=[{"key": "storage"}]).regions[0]
-    for use in (Use.MODELS, Use.CACHE):
+    for use in (VolumeUse.MODELS, VolumeUse.CACHE):
         made = longhorn.storage_class(region, use)
         assert made["parameters"]["shareManagerNodeSelector"] == "triplane.dev/pool:cpu-pool"
         assert made["parameters"]["shareManagerTolerations"] == "storage:NoSchedule"
         assert made["reclaim_policy"] == "Delete"
         assert made["allow_volume_expansion"] is True
-    assert "nfsOptions" not in longhorn.storage_class(region, Use.MODELS)["parameters"]
+    assert "nfsOptions" not in longhorn.storage_class(region, VolumeUse.MODELS)["parameters"]
     tuned = plan(longhorn__nfs_options="vers=4.1,softerr").regions[0]
-    assert longhorn.storage_class(tuned, Use.MODELS)["parameters"]["nfsOptions"] == (
+    assert longhorn.storage_class(tuned, VolumeUse.MODELS)["parameters"]["nfsOptions"] == (
         "vers=4.1,softerr"
     )
 
 
 def test_copies_follow_the_nodes_and_every_parameter_is_text() -> None:
     region = plan(pools__2__min=2).regions[0]
-    made = longhorn.storage_class(region, Use.MODELS)
+    made = longhorn.storage_class(region, VolumeUse.MODELS)
     assert made["parameters"]["numberOfReplicas"] == "2"
     assert all(type(value) is str for value in made["parameters"].values())
 
 
 def test_drives_are_local_single_copies_and_stay() -> None:
     """MinIO keeps several copies itself; below it, each further copy is paid for nothing."""
-    made = longhorn.storage_class(plan(pools__2__min=2).regions[0], Use.MINIO)
+    made = longhorn.storage_class(plan(pools__2__min=2).regions[0], VolumeUse.MINIO)
     assert made["parameters"]["numberOfReplicas"] == "1"
     assert made["parameters"]["dataLocality"] == "strict-local"
     assert made["reclaim_policy"] == "Retain"
     assert made["volume_binding_mode"] == "WaitForFirstConsumer"
     one = [{"servers": 1, "volumes_per_server": 1, "volume_gib": 50}]
     alone = plan(pools__2__min=2, objects__minio__pools=one).regions[0]
-    assert longhorn.storage_class(alone, Use.MINIO)["parameters"]["numberOfReplicas"] == "2"
+    assert longhorn.storage_class(alone, VolumeUse.MINIO)["parameters"]["numberOfReplicas"] == "2"
 
 
 def test_backups_take_the_volumes_that_are_named() -> None:
@@ -167,10 +167,12 @@ def test_backups_take_the_volumes_that_are_named() -> None:
     }
     assert job is not None
     assert (job["task"], job["retain"], job["groups"]) == ("backup", 3, ["triplane"])
-    drives = longhorn.storage_class(region, Use.MINIO)["parameters"]
+    drives = longhorn.storage_class(region, VolumeUse.MINIO)["parameters"]
     assert json.loads(drives["recurringJobSelector"]) == [{"name": "triplane", "isGroup": True}]
     assert drives["backupTargetName"] == "triplane"
-    assert "recurringJobSelector" not in longhorn.storage_class(region, Use.MODELS)["parameters"]
+    assert (
+        "recurringJobSelector" not in longhorn.storage_class(region, VolumeUse.MODELS)["parameters"]
+    )
     assert longhorn.backup_target(plan().regions[0]) is None
 
 

@@ -11,7 +11,7 @@ from policies.core.context import Context
 from policies.core.nodes import Node
 from policies.core.unknowns import Unknown, plain
 from policies.frame.evaluate import findings
-from policies.views.kubernetes.manifest import Manifest, Options
+from policies.views.kubernetes.manifest import Manifest, ResourceOptions
 
 TODAY: Final = datetime.date(2026, 12, 1)
 NAMESPACE: Final = "triplane-models"
@@ -311,10 +311,10 @@ def broken(path: str, value: Any, stack: dict[str, Json] | None = None) -> dict[
     return changed
 
 
-def manifest(body: Mapping[str, Any], options: Options | None = None) -> Manifest:
+def manifest(body: Mapping[str, Any], options: ResourceOptions | None = None) -> Manifest:
     """Return an object as a Pulumi program would register it: protected, with long timeouts."""
     kind = f"kubernetes:{body.get('apiVersion', 'v1')}:{body.get('kind', '')}"
-    told = Options(type=kind, protect=True, create_sec=3600, update_sec=3600)
+    told = ResourceOptions(type=kind, protect=True, create_sec=3600, update_sec=3600)
     return Manifest(body=Node(plain(body)), options=options or told)
 
 

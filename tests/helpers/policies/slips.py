@@ -9,7 +9,7 @@ from models.core.findings import Finding
 from policies.core.nodes import Node
 from policies.core.unknowns import plain
 from policies.frame.evaluate import findings
-from policies.views.kubernetes.manifest import Manifest, Options
+from policies.views.kubernetes.manifest import Manifest, ResourceOptions
 from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTAINER, CONTEXT, Json
 
@@ -33,7 +33,7 @@ def only(*bodies: Json, fragment: bool = False, type: str = "") -> list[Finding]
     """Return the findings at these objects alone."""
     made = [compliant_stack.manifest(body) for body in bodies]
     if type:
-        made = [replace(each, options=Options(type=type)) for each in made]
+        made = [replace(each, options=ResourceOptions(type=type)) for each in made]
     context = replace(CONTEXT, whole=False)
     return list(findings([replace(each, fragment=fragment) for each in made], context))
 
@@ -48,14 +48,14 @@ def in_text(body: Json) -> list[Finding]:
     """Return the findings at a ConfigGroup that is given several documents as one text."""
     text = "# a chart\n---\n" + json.dumps(custom("Harmless", {})) + "\n---\n"
     group: Json = {"yaml": text + json.dumps(body)}
-    options = Options(type="kubernetes:yaml/v2:ConfigGroup")
+    options = ResourceOptions(type="kubernetes:yaml/v2:ConfigGroup")
     group_manifest = Manifest(body=Node(plain(group)), options=options, implied_kind="ConfigGroup")
     return list(findings([group_manifest], CONTEXT))
 
 
 def release(**values: Any) -> list[Finding]:
     """Return the findings at a Helm release with these inputs."""
-    options = Options(type="kubernetes:helm.sh/v3:Release", protect=True)
+    options = ResourceOptions(type="kubernetes:helm.sh/v3:Release", protect=True)
     body = {"name": "r", "chart": "tools", **values}
     made = Manifest(body=Node(plain(body)), options=options, implied_kind="Release")
     return list(findings([made], CONTEXT))

@@ -10,7 +10,7 @@ from catalog.readers.profiles import profile_text
 from models.cases.cases import arguments_of_case, case_of
 from models.cases.profiles import MemoryProfile
 from models.core.problems import ProblemsError
-from models.engine.arguments import ARGUMENTS, EngineArguments, Kind, ServeArguments
+from models.engine.arguments import ARGUMENTS, EngineArguments, ServeArguments, ValueKind
 from models.engine.command import Parser
 from models.engine.serve import arguments_in, command_line, problems_of
 from models.engine.startup_log import Measured, read_log
@@ -25,11 +25,11 @@ PINNED = ENGINES["0.33.0"]
 def value_of(name: str) -> Any:
     """Return a value that is not the engine's own choice: of a closed set the first."""
     argument = ARGUMENTS[name]
-    if argument.kind is Kind.SWITCH:
+    if argument.kind is ValueKind.SWITCH:
         return name != "enable_prefix_caching"
     flag = PINNED.flag(argument.option)
     texts = [each for each in (flag and flag.choices) or ("FLASHINFER",) if each != "auto"]
-    return {Kind.COUNT: 3, Kind.NUMBER: 0.5, Kind.TEXT: texts[0]}[argument.kind]
+    return {ValueKind.COUNT: 3, ValueKind.NUMBER: 0.5, ValueKind.TEXT: texts[0]}[argument.kind]
 
 
 def serve(**given: Any) -> ServeArguments:

@@ -11,7 +11,7 @@ from benchmarks.fit import samples as fit_samples
 from benchmarks.fit.bound import PARTS
 from benchmarks.fit.constants import figures, fit, without_each
 from benchmarks.fit.samples import Sample, samples
-from benchmarks.fit.terms import Point, line, typical
+from benchmarks.fit.terms import FitPoint, line, typical
 from benchmarks.shared.memory_cases import MeasuredCase, cases
 from models.memory import BudgetRequest
 from models.memory.terms.constants import FITTED, Fitted
@@ -175,7 +175,7 @@ def test_a_thread_has_one_vote() -> None:
 
 
 def test_a_line_is_not_moved_by_one_far_point() -> None:
-    points = [Point(thread=str(x), size=x, value=1 + 2 * x) for x in (1.0, 2.0, 3.0, 4.0)]
-    far = Point(thread="far", size=5.0, value=90.0)
+    points = [FitPoint(thread=str(x), size=x, value=1 + 2 * x) for x in (1.0, 2.0, 3.0, 4.0)]
+    far = FitPoint(thread="far", size=5.0, value=90.0)
     assert line([*points, far], (0.0, 0.0)) == pytest.approx((1.0, 2.0))
     assert line([], (3.0, 4.0)) == (3.0, 4.0)

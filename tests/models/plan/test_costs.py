@@ -12,7 +12,7 @@ from models.plan.costs import (
     LIST_PRICE,
     NAT_GATEWAY,
     Bill,
-    Line,
+    CostLine,
     added,
     basis_of,
     nat_gateways,
@@ -100,7 +100,7 @@ def test_a_bill_is_the_sum_of_its_nodes_one_by_one(
 ) -> None:
     """Brute force: every single node is put on the bill with its price."""
     lines = tuple(
-        Line(what=str(index), usd_per_hour=price, count_min=low, count_max=low + more)
+        CostLine(what=str(index), usd_per_hour=price, count_min=low, count_max=low + more)
         for index, (price, low, more) in enumerate(rows)
     )
     found = Bill(lines=lines)

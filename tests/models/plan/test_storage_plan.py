@@ -20,7 +20,7 @@ from models.plan.storage.resolved import (
     storage_pool,
     usable_gib,
 )
-from models.settings.longhorn import Longhorn, Use, replica_count
+from models.settings.longhorn import Longhorn, VolumeUse, replica_count
 from models.settings.minio import SET_SIZES, erasure_set, topology_faults
 from models.settings.settings import parse
 from tests.helpers.plans.dev import dev_plan, dev_settings
@@ -107,10 +107,10 @@ def test_one_setting_changes_the_class_of_the_volumes() -> None:
     def existing(_: Settings, storage: Settings) -> None:
         storage.update(volumes="existing-class", storage_class="shared-nfs")
 
-    assert storage_class(region(_storage()), Use.MODELS) == "triplane-local-path"
-    assert storage_class(region(on_longhorn), Use.MODELS) == "triplane-longhorn-models"
-    assert storage_class(region(on_longhorn), Use.CACHE) == "triplane-longhorn-cache"
-    assert storage_class(region(existing), Use.MODELS) == "shared-nfs"
+    assert storage_class(region(_storage()), VolumeUse.MODELS) == "triplane-local-path"
+    assert storage_class(region(on_longhorn), VolumeUse.MODELS) == "triplane-longhorn-models"
+    assert storage_class(region(on_longhorn), VolumeUse.CACHE) == "triplane-longhorn-cache"
+    assert storage_class(region(existing), VolumeUse.MODELS) == "shared-nfs"
 
 
 def test_a_tenants_drives_have_a_class_of_their_own() -> None:
@@ -122,9 +122,9 @@ def test_a_tenants_drives_have_a_class_of_their_own() -> None:
         on_longhorn(settings, storage)
         with_minio(settings, storage)
 
-    assert storage_class(region(with_minio), Use.MINIO) == "triplane-local-drives"
-    assert storage_class(region(both), Use.MINIO) == "triplane-longhorn-minio"
-    assert storage_class(region(named), Use.MINIO) == "nvme"
+    assert storage_class(region(with_minio), VolumeUse.MINIO) == "triplane-local-drives"
+    assert storage_class(region(both), VolumeUse.MINIO) == "triplane-longhorn-minio"
+    assert storage_class(region(named), VolumeUse.MINIO) == "nvme"
 
 
 @pytest.mark.parametrize(

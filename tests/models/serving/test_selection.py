@@ -21,7 +21,7 @@ from models.serving.chosen_arguments import Choice, choose
 from models.serving.family_arguments import attention_backend
 from models.serving.formats import FORMATS, find_format, merged_config, under_format
 from models.serving.reasons import ArgumentInputs, Reasons
-from models.serving.selection import Candidate, Selection, select, smallest
+from models.serving.selection import ModelCandidate, Selection, select, smallest
 from models.serving.splits import legal_tensor_parallel, node_gpus
 from tests.helpers.plans.dev import catalog
 
@@ -91,11 +91,13 @@ def card(name: str) -> Accelerator:
     return catalog().accelerators[name]
 
 
-def subject(name: str, asked: str | None = None) -> Candidate:
+def subject(name: str, asked: str | None = None) -> ModelCandidate:
     """Return a catalog model as a subject, in a format where one is asked for."""
     found, problems = find_format(shapes(name), (name,), asked)
     assert not problems
-    return Candidate(entry=catalog().models[name].entry, architecture=shapes(name), format=found)
+    return ModelCandidate(
+        entry=catalog().models[name].entry, architecture=shapes(name), format=found
+    )
 
 
 def chosen(

@@ -11,7 +11,7 @@ from models.core.findings import Finding, Severity
 from policies.changes.preview import immutable_changes, preview_findings
 from policies.frame import agreements
 from policies.frame.evaluate import findings
-from policies.views.kubernetes.manifest import Options
+from policies.views.kubernetes.manifest import ResourceOptions
 from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTEXT, TODAY
 
@@ -103,7 +103,7 @@ def test_labels_come_from_settings_or_configuration() -> None:
 def test_accepted_data_loss_stands_for_protection() -> None:
     """One change may replace what is named; the next preview asks again."""
     claim = compliant_stack.manifest(
-        compliant_stack.compliant()["claim"], Options(type="kubernetes:v1:x")
+        compliant_stack.compliant()["claim"], ResourceOptions(type="kubernetes:v1:x")
     )
     assert compliant_stack.refused(findings([claim], CONTEXT), "k8s-data-be-protected")
     accepted = replace(CONTEXT, accept_data_loss=frozenset({claim.label}))

@@ -13,7 +13,7 @@ from policies.core.nodes import Node
 from policies.core.unknowns import plain
 from policies.frame.evaluate import findings, plan_findings
 from policies.views.engine.cards import placement
-from policies.views.kubernetes.manifest import Manifest, Options, of_body
+from policies.views.kubernetes.manifest import Manifest, ResourceOptions, of_body
 from policies.views.kubernetes.workload import pods_of
 from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import ABSENT, CONTAINER, CONTEXT, POD, Json
@@ -355,7 +355,7 @@ def test_a_component_whose_objects_are_seen_is_let_through(parent: str, refused:
     """PULP-03: only what shows nothing is refused."""
 
     def made(kind: str, urn: str, parent: str = "") -> Manifest:
-        told = Options(type=f"kubernetes:{kind}", urn=urn, parent=parent)
+        told = ResourceOptions(type=f"kubernetes:{kind}", urn=urn, parent=parent)
         return Manifest(body=Node(plain({"chart": "tools"})), options=told, implied_kind="Chart")
 
     chart = made("helm.sh/v4:Chart", "urn:chart")

@@ -5,7 +5,7 @@ import pytest
 from policies.core.nodes import Node
 from policies.core.unknowns import SENTINELS
 from policies.frame.evaluate import findings
-from policies.views.kubernetes.manifest import Manifest, Options
+from policies.views.kubernetes.manifest import Manifest, ResourceOptions
 from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTAINER, CONTEXT, POD
 from tests.helpers.policies.slips import QOS, Attempt, custom, engine, only, pod_spec, release
@@ -237,7 +237,7 @@ ATTEMPTS: dict[str, tuple[str, Attempt]] = {
                 [
                     Manifest(
                         body=Node({"chart": "x"}),
-                        options=Options(type="kubernetes:helm.sh/v4:Chart", urn="u"),
+                        options=ResourceOptions(type="kubernetes:helm.sh/v4:Chart", urn="u"),
                         implied_kind="Chart",
                     )
                 ],

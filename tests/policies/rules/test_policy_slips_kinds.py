@@ -7,7 +7,7 @@ import pytest
 
 from policies.core.nodes import Node
 from policies.frame.evaluate import findings
-from policies.views.kubernetes.manifest import Manifest, Options, of_text
+from policies.views.kubernetes.manifest import Manifest, ResourceOptions, of_text
 from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTAINER, CONTEXT
 from tests.helpers.policies.slips import (
@@ -263,7 +263,9 @@ def test_ignored_replicas_are_accepted() -> None:
     """PULK-01: ignore_changes leaves the count to the autoscaler as well."""
     stack = compliant_stack.broken("engine.spec.replicas", 2)
     made = [compliant_stack.manifest(body) for body in stack.values()]
-    calm = Options(type="x", create_sec=3600, update_sec=3600, ignore_changes=("spec.replicas",))
+    calm = ResourceOptions(
+        type="x", create_sec=3600, update_sec=3600, ignore_changes=("spec.replicas",)
+    )
     made = [replace(each, options=calm) if each.kind == "StatefulSet" else each for each in made]
     assert compliant_stack.refused(findings(made, CONTEXT), "k8s-workload-leave-replicas") == []
 

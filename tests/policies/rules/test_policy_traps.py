@@ -9,7 +9,7 @@ from models.core.findings import Finding, Severity
 from policies.core.nodes import Node
 from policies.core.unknowns import plain
 from policies.frame.evaluate import findings
-from policies.views.kubernetes.manifest import Manifest, Options
+from policies.views.kubernetes.manifest import Manifest, ResourceOptions
 from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTAINER, CONTEXT, POD, Json
 
@@ -22,7 +22,7 @@ def with_release(name: str, **spec: Any) -> list[Finding]:
     """Return what is found about monitors beside a release of the Prometheus operator."""
     values = {"prometheus": {"prometheusSpec": spec}}
     body = {"name": name, "chart": "kube-prometheus-stack", "values": values}
-    options = Options(type="kubernetes:helm.sh/v3:Release", protect=True)
+    options = ResourceOptions(type="kubernetes:helm.sh/v3:Release", protect=True)
     release = Manifest(body=Node(plain(body)), options=options, implied_kind="Release")
     made = [
         *(compliant_stack.manifest(each) for each in compliant_stack.compliant().values()),
@@ -115,7 +115,7 @@ def test_replicas_that_start_one_by_one_need_a_longer_wait(policy: str) -> None:
     stack = compliant_stack.broken("engine.spec.podManagementPolicy", policy)
     stack = compliant_stack.broken("engine.spec.replicas", 2, stack)
     engine = compliant_stack.manifest(
-        stack["engine"], Options(type="kubernetes:apps/v1:StatefulSet")
+        stack["engine"], ResourceOptions(type="kubernetes:apps/v1:StatefulSet")
     )
     found = compliant_stack.refused(findings([engine], CONTEXT), "k8s-workload-await-startup")
     assert bool(found) == (policy == "OrderedReady")

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 import pytest
 
 from sandbox.aws.core.api import Aws
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.plain import canonical, project
 from sandbox.aws.core.values import is_empty
 from sandbox.aws.kinds import CLASSES, KINDS
@@ -19,7 +19,7 @@ from sandbox.aws.lifecycle import inventory
 from sandbox.aws.plugin.checks import DEFAULTS
 from sandbox.aws.plugin.work import ConfiguredProvider, KindCatalog
 from sandbox.aws.schema.cache import load
-from sandbox.aws.schema.types import Shape
+from sandbox.aws.schema.types import InputShape
 from tests.helpers.sandbox.aws_examples import EXAMPLES, ZONE_NAME, Made, World
 from tests.helpers.sandbox.aws_in_process import Planes, served
 
@@ -64,14 +64,14 @@ def made(work: ConfiguredProvider, place: tuple[Aws, Planes]) -> dict[str, Made]
     return found
 
 
-def of(kind: Kind, made: Mapping[str, Made]) -> list[Made]:
+def of(kind: AwsKind, made: Mapping[str, Made]) -> list[Made]:
     """Return the examples of a type; a type without one has not been tried."""
     found = [each for each in made.values() if each.type == kind.type]
     assert found, f"{kind.sdk} has no example in tests/helpers/sandbox/aws_examples.py: add one"
     return found
 
 
-def values(value: Any, shape: Shape, path: str = "") -> Iterator[tuple[str, Any]]:
+def values(value: Any, shape: InputShape, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield every single value by its path without indices."""
     if shape.kind == "list" and shape.element is not None and shape.element.properties:
         for each in cast("list[Any]", value or []):
@@ -84,14 +84,14 @@ def values(value: Any, shape: Shape, path: str = "") -> Iterator[tuple[str, Any]
         yield path, value
 
 
-def accepted(work: ConfiguredProvider, kind: Kind) -> set[str]:
+def accepted(work: ConfiguredProvider, kind: AwsKind) -> set[str]:
     """Return every value of the SDK's that may be given to a type, but for the common ones."""
     inputs = work.catalog.schemas[kind.type].inputs
     known = {path for path, _ in values(_one_of_each(inputs), inputs)}
     return {path for path in known if kind.rules.accepts(path)} - {"region", "tags"}
 
 
-def _one_of_each(shape: Shape) -> Any:
+def _one_of_each(shape: InputShape) -> Any:
     if shape.kind == "list" and shape.element is not None and shape.element.properties:
         return [_one_of_each(shape.element)]
     return {name: _one_of_each(inner) for name, inner in shape.properties.items()}
@@ -99,7 +99,7 @@ def _one_of_each(shape: Shape) -> Any:
 
 @BY_KIND
 def test_what_is_read_is_what_create_answered(
-    kind: Kind, work: ConfiguredProvider, made: Mapping[str, Made]
+    kind: AwsKind, work: ConfiguredProvider, made: Mapping[str, Made]
 ) -> None:
     """A refresh right after an update would tell drift that nobody caused."""
     for each in of(kind, made):
@@ -110,7 +110,7 @@ def test_what_is_read_is_what_create_answered(
 
 @BY_KIND
 def test_every_value_that_is_accepted_is_tried(
-    kind: Kind, work: ConfiguredProvider, made: Mapping[str, Made]
+    kind: AwsKind, work: ConfiguredProvider, made: Mapping[str, Made]
 ) -> None:
     """What no example gives could be ignored, and nobody would see it."""
     inputs = work.catalog.schemas[kind.type].inputs
@@ -125,7 +125,7 @@ def test_every_value_that_is_accepted_is_tried(
 
 @BY_KIND
 def test_every_value_that_is_accepted_is_read_back_or_accounted_for(
-    kind: Kind, work: ConfiguredProvider, made: Mapping[str, Made]
+    kind: AwsKind, work: ConfiguredProvider, made: Mapping[str, Made]
 ) -> None:
     """Without inputs all that is known of a resource comes from AWS: nothing is echoed.
 
@@ -148,7 +148,7 @@ def test_every_value_that_is_accepted_is_read_back_or_accounted_for(
 
 @BY_KIND
 def test_what_does_nothing_or_is_not_told_is_accepted_at_all(
-    kind: Kind, work: ConfiguredProvider
+    kind: AwsKind, work: ConfiguredProvider
 ) -> None:
     """An entry about a value that is refused would be a lie in docs/stand-in.md."""
     accounted = {**kind.rules.unread, **kind.rules.inert}

@@ -15,7 +15,7 @@ from sandbox.aws.plugin.checks import DEFAULTS, complete, problems, with_tags
 from sandbox.aws.plugin.differ import compare
 from sandbox.aws.plugin.work import ConfiguredProvider, KindCatalog
 from sandbox.aws.schema.cache import load
-from sandbox.aws.schema.types import Shape, TypeSchema
+from sandbox.aws.schema.types import InputShape, TypeSchema
 
 pytestmark = pytest.mark.pure
 
@@ -47,7 +47,7 @@ def refused(schemas: Mapping[str, TypeSchema], kind: Any, given: Props) -> dict[
     return {each.path: str(each) for each in problems(kind, schemas[kind.type], given)}
 
 
-def _knows(shape: Shape, path: str) -> bool:
+def _knows(shape: InputShape, path: str) -> bool:
     for part in path.split("."):
         while shape.kind == "list" and shape.element is not None:
             shape = shape.element

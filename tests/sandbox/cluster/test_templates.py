@@ -8,15 +8,15 @@ from sandbox.cluster import templates
 from sandbox.cluster.cluster import Sandbox
 from sandbox.cluster.templates import DATA, RECORD, Templates
 from sandbox.crds import sources as crds
-from sandbox.crds.sources import Definition
+from sandbox.crds.sources import PinnedDefinition
 from sandbox.toolchain import Toolchain
 from tests.helpers.sandbox.cluster import CRD_SETS
 
 FIRST, SECOND = crds.read_lock()[:2]
 
 
-def definition(lock: crds.CrdLock, text: bytes = b"{}") -> Definition:
-    return Definition(lock=lock, text=text, source="shared")
+def definition(lock: crds.CrdLock, text: bytes = b"{}") -> PinnedDefinition:
+    return PinnedDefinition(lock=lock, text=text, source="shared")
 
 
 @pytest.fixture

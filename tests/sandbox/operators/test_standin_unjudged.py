@@ -7,14 +7,14 @@ import pytest
 
 from sandbox.core.kube import ApiError, Object
 from sandbox.operators.standins.objects import Objects
-from sandbox.operators.standins.registry import KINDS, STANDIN_KINDS, Kind, StandIn
+from sandbox.operators.standins.registry import KINDS, STANDIN_KINDS, StandIn, StandInKind
 from sandbox.operators.standins.runner import Runner
 from tests.helpers.sandbox.standins import SUBJECTS, all_conditions, evaluate, picture
 
 pytestmark = pytest.mark.pure
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> StandInKind:
     """Return an entry of the registry."""
     (entry,) = [each for each in KINDS if each.kind == name]
     return entry

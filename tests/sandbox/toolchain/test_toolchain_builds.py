@@ -31,7 +31,7 @@ def test_the_go_on_path_is_used_when_it_is_new_enough(
 
 def test_a_failed_build_shows_the_end_of_its_log_and_keeps_nothing(tmp_path: Path) -> None:
     """The reason is nearly always in the last lines; half a binary must not stay."""
-    store = build.Store(root=tmp_path / "builds")
+    store = build.ToolStore(root=tmp_path / "builds")
     broken = script(tmp_path / "go", "echo no space left on device; exit 7")
     with pytest.raises(ToolchainError, match="exit code 7") as caught:
         build.build(ETCD, store, broken)
@@ -43,7 +43,7 @@ def test_a_failed_build_shows_the_end_of_its_log_and_keeps_nothing(tmp_path: Pat
 
 def test_a_build_appears_whole(tmp_path: Path) -> None:
     """The compiler writes to a place apart; only a finished binary gets its name."""
-    store = build.Store(root=tmp_path / "builds")
+    store = build.ToolStore(root=tmp_path / "builds")
     text = 'while [ "$1" != -o ]; do shift; done; echo built > "$2"; chmod +x "$2"'
     build.build(ETCD, store, script(tmp_path / "go", text))
     assert store.has(ETCD)

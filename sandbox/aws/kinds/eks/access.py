@@ -6,7 +6,7 @@ from typing import Any, Final
 from models.core.findings import Finding
 from models.core.problems import shown
 from sandbox.aws.core.api import Aws
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import UNKNOWN, Props, items
 from sandbox.aws.kinds.eks.cluster import GONE, settle_tags
@@ -233,7 +233,7 @@ def _delete_identity(aws: Aws, identity: str, state: Props) -> None:
     unless_gone(aws, "eks", "delete_pod_identity_association", GONE, **which)
 
 
-ADDON: Final = Kind(
+ADDON: Final = AwsKind(
     type="aws:eks/addon:Addon",
     sdk="eks.Addon",
     rules=Rules(
@@ -271,7 +271,7 @@ ADDON: Final = Kind(
     delete=_delete_addon,
     check=check_addon,
 )
-ACCESS_ENTRY: Final = Kind(
+ACCESS_ENTRY: Final = AwsKind(
     type="aws:eks/accessEntry:AccessEntry",
     sdk="eks.AccessEntry",
     rules=Rules(
@@ -290,7 +290,7 @@ ACCESS_ENTRY: Final = Kind(
     read=_read_entry,
     delete=_delete_entry,
 )
-ACCESS_POLICY_ASSOCIATION: Final = Kind(
+ACCESS_POLICY_ASSOCIATION: Final = AwsKind(
     type="aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
     sdk="eks.AccessPolicyAssociation",
     rules=Rules(
@@ -314,7 +314,7 @@ ACCESS_POLICY_ASSOCIATION: Final = Kind(
     read=_read_association,
     delete=_disassociate,
 )
-POD_IDENTITY_ASSOCIATION: Final = Kind(
+POD_IDENTITY_ASSOCIATION: Final = AwsKind(
     type="aws:eks/podIdentityAssociation:PodIdentityAssociation",
     sdk="eks.PodIdentityAssociation",
     rules=Rules(

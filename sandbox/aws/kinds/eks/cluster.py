@@ -8,7 +8,7 @@ from models.core.problems import shown
 from sandbox.aws.clusters import planes
 from sandbox.aws.core.api import Aws
 from sandbox.aws.core.errors import AwsError
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import UNKNOWN, Props, items, part
 from sandbox.aws.kinds.eks.versions import VERSIONS
@@ -246,7 +246,7 @@ def _delete(aws: Aws, identity: str, _: Props) -> None:
         aws.call("ec2", "delete_security_group", GroupId=group["GroupId"])
 
 
-CLUSTER: Final = Kind(
+CLUSTER: Final = AwsKind(
     type="aws:eks/cluster:Cluster",
     sdk="eks.Cluster",
     rules=Rules(

@@ -8,7 +8,7 @@ from models.core.problems import shown
 from sandbox.aws.clusters import planes
 from sandbox.aws.core.api import Aws
 from sandbox.aws.core.errors import AwsError, InitError
-from sandbox.aws.core.kind import Kind
+from sandbox.aws.core.kind import AwsKind
 from sandbox.aws.core.rules import Rules
 from sandbox.aws.core.values import UNKNOWN, Props, part
 from sandbox.aws.kinds.eks.cluster import GONE, settle_tags
@@ -307,7 +307,7 @@ def _delete(aws: Aws, identity: str, _: Props) -> None:
     aws.call("eks", "delete_nodegroup", clusterName=cluster, nodegroupName=name)
 
 
-NODE_GROUP: Final = Kind(
+NODE_GROUP: Final = AwsKind(
     type="aws:eks/nodeGroup:NodeGroup",
     sdk="eks.NodeGroup",
     rules=Rules(

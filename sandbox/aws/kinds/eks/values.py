@@ -14,15 +14,15 @@ _READ: Final[Mapping[str, Any]] = yaml.safe_load(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Image:
+class NodeImage:
     """An AMI type: its architecture (None where nothing is known), whether it brings a driver."""
 
     architecture: str | None = None
     nvidia: bool = False
 
 
-IMAGES: Final[Mapping[str, Image]] = {
-    name: Image(**fields) for name, fields in _READ["images"]["types"].items()
+IMAGES: Final[Mapping[str, NodeImage]] = {
+    name: NodeImage(**fields) for name, fields in _READ["images"]["types"].items()
 }
 ADD_ONS: Final[tuple[str, ...]] = tuple(_READ["add_ons"]["names"])
 ADD_ON_VERSION: Final = re.compile(_READ["add_ons"]["version_form"])

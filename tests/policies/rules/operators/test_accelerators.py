@@ -13,7 +13,7 @@ from policies.frame.evaluate import aws_findings, findings
 from policies.views.aws.resource import AwsResource
 from policies.views.kubernetes.chart_values import faults
 from policies.views.kubernetes.gpu_operator import tolerates
-from policies.views.kubernetes.manifest import Manifest, Options
+from policies.views.kubernetes.manifest import Manifest, ResourceOptions
 from tests.helpers.policies import compliant_stack
 from tests.helpers.policies.compliant_stack import CONTEXT, Json
 
@@ -37,7 +37,7 @@ RELEASE: Final[Json] = {
 
 def release(body: Json, urn: str = "") -> Manifest:
     """Return a Helm release as the engine shows it."""
-    options = Options(type="kubernetes:helm.sh/v3:Release", urn=urn)
+    options = ResourceOptions(type="kubernetes:helm.sh/v3:Release", urn=urn)
     return Manifest(body=Node(plain(body)), options=options, implied_kind="Release")
 
 
@@ -113,7 +113,7 @@ def test_another_regions_taints_are_not_this_operators() -> None:
     context = replace(CONTEXT, whole=False, regions=("east", "edge"))
     operator = release(RELEASE, urn="urn:pulumi:prod::p::t::triplane-east-operators-1")
     for region, count in (("edge", 0), ("east", 2)):
-        options = Options(
+        options = ResourceOptions(
             type="kubernetes:apps/v1:StatefulSet", urn=f"u::triplane-{region}-m-engine"
         )
         engine_there = replace(compliant_stack.manifest(engine([GPU, TEAM])), options=options)
@@ -196,7 +196,7 @@ def test_a_switch_that_is_not_known_is_not_waved_through() -> None:
 
 
 def _raw_release(body: Json) -> Manifest:
-    options = Options(type="kubernetes:helm.sh/v3:Release")
+    options = ResourceOptions(type="kubernetes:helm.sh/v3:Release")
     return Manifest(body=Node(body), options=options, implied_kind="Release")
 
 

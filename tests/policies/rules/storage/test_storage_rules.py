@@ -18,7 +18,7 @@ from policies.frame.agreements import of_settings
 from policies.frame.evaluate import findings
 from policies.rules.storage import longhorn as rules
 from policies.views.aws.resource import AwsPlaced, AwsResource, AwsStack
-from policies.views.kubernetes.manifest import Manifest, Options
+from policies.views.kubernetes.manifest import Manifest, ResourceOptions
 from policies.views.plan import PlanView
 from tests.helpers.plans.dev import dev_plan
 from tests.helpers.policies import compliant_stack
@@ -47,7 +47,9 @@ def release(
         "repositoryOpts": {"repo": repository},
         "values": values,
     }
-    options = Options(type="kubernetes:helm.sh/v3:Release", urn="urn::triplane-east-longhorn")
+    options = ResourceOptions(
+        type="kubernetes:helm.sh/v3:Release", urn="urn::triplane-east-longhorn"
+    )
     return Manifest(body=Node(plain(body)), options=options, implied_kind="Release")
 
 
