@@ -56,6 +56,7 @@ def _catalog(reader: Reader, digest: str) -> Catalog:
     accelerators = _section(reader, _accelerators)
     borders = read_borders(reader)
     engines = read_engines(reader, borders)
+    prices = _section(reader, _prices)
     catalog = Catalog(
         revision=digest[:_REVISION_DIGITS],
         models=_section(reader, lambda reader: _models(reader, engines)),
@@ -65,7 +66,8 @@ def _catalog(reader: Reader, digest: str) -> Catalog:
         borders=borders,
         images=_section(reader, _images),
         charts=_section(reader, _charts),
-        prices=_section(reader, _prices),
+        prices=Deferred(lambda: prices.get("hour", {})),
+        monthly_prices=Deferred(lambda: prices.get("gb-month", {})),
         goldens={version: load_goldens(version, reader.root / "goldens") for version in engines},
     )
     reader.finish("catalog")
@@ -178,7 +180,8 @@ def _charts(reader: Reader) -> dict[str, Chart]:
     return _named(reader, "charts.yaml: charts", rows, lambda row: row.name)
 
 
-def _prices(reader: Reader) -> dict[tuple[str, str], float]:
+def _prices(reader: Reader) -> dict[str, dict[tuple[str, str], float]]:
+    """Return the prices by unit; what is not known or not offered is none."""
     parsed = reader.model("prices.yaml", PricesFile)
     if parsed is None:
         return {}
@@ -191,12 +194,11 @@ def _prices(reader: Reader) -> dict[tuple[str, str], float]:
                 value=shown(row.source),
                 allowed=", ".join(sorted(parsed.sources)),
             )
-    rows = _named(reader, path, parsed.prices, _price_key)
-    return {
-        key: row.usd
-        for key, row in rows.items()
-        if row.unit == "hour" and not isinstance(row.usd, str)
-    }
+    found: dict[str, dict[tuple[str, str], float]] = {}
+    for key, row in _named(reader, path, parsed.prices, _price_key).items():
+        if not isinstance(row.usd, str):
+            found.setdefault(row.unit, {})[key] = row.usd
+    return found
 
 
 def _price_key(row: PriceRow) -> tuple[str, str]:

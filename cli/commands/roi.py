@@ -5,10 +5,11 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from catalog.loader import load
 from cli.errors import ExitCode, InputError
 from cli.options.roi import RoiOptions
 from models.core.problems import from_validation
-from models.serving.roi import Roi, RoiInput, roi
+from models.serving.roi import Roi, RoiInput, StoragePrices, roi
 
 _LINES: Final = (
     ("prefill_usd_per_token", "USD per prompt token computed", ".3e"),
@@ -35,10 +36,11 @@ def run(options: RoiOptions) -> int:
     if options.gpu is not None and "gpu_usd_per_hour" not in given:
         given["gpu_usd_per_hour"], note = _gpu_price(options.gpu, options.region)
     try:
-        found = roi(RoiInput.model_validate(given))
+        question = RoiInput.model_validate(given)
     except ValidationError as error:
         problems = from_validation(error, "roi")
         raise InputError("\n".join(problem.ruled for problem in problems)) from None
+    found = roi(question, StoragePrices.of(load().monthly_prices))
     if options.as_json:
         print(json.dumps(found.model_dump(mode="json"), indent=2, ensure_ascii=False))
     else:
@@ -48,7 +50,6 @@ def run(options: RoiOptions) -> int:
 
 def _gpu_price(gpu: str, region: str) -> tuple[float, str]:
     """Return the cheapest price per hour of one GPU of the kind in a region, and its machine."""
-    from catalog.loader import load
     from cli.commands.select import card_of
 
     catalog = load()

@@ -91,6 +91,8 @@ class Catalog:
     charts: Mapping[str, Chart]
     prices: Mapping[tuple[str, str], float]
     """USD per hour on demand by (instance type, cloud region)."""
+    monthly_prices: Mapping[tuple[str, str], float]
+    """USD per GB (10^9 bytes) and month by (item, cloud region)."""
     goldens: Mapping[str, Goldens] = field(default_factory=dict[str, Goldens])
     """What releases' own code said, by release; a model's are read when they are asked for."""
 

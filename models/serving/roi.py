@@ -6,6 +6,8 @@ assumed is a field of `RoiInput` and is returned as an `Assumption`.
 """
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
@@ -17,11 +19,26 @@ Share = Annotated[float, Field(ge=0, le=1)]
 GIB_PER_GB: Final = 1024**3 / 1000**3
 """A price per GB (10^9 bytes) times this is the price per GiB."""
 
-NVME_USD_PER_GB_MONTH: Final = 0.08
-"""EBS gp3 in us-east-1 (`ebs_gp3_storage` in catalog/prices.yaml)."""
+_REGION: Final = "us-east-1"
+_NVME: Final = ("ebs_gp3_storage", _REGION)
+_REMOTE: Final = ("s3_standard_storage_first_50tb", _REGION)
+"""What the tiers are assumed to be, by item and region of the price table."""
 
-REMOTE_USD_PER_GB_MONTH: Final = 0.023
-"""S3 standard in us-east-1 (`s3_standard_storage_first_50tb` in catalog/prices.yaml)."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoragePrices:
+    """What a GiB of the tiers costs a month, USD, where nothing is given."""
+
+    nvme_usd_per_gib_month: float
+    remote_usd_per_gib_month: float
+
+    @classmethod
+    def of(cls, per_gb_month: Mapping[tuple[str, str], float]) -> "StoragePrices":
+        """Return the catalog's prices; raises `KeyError` where it has none."""
+        return cls(
+            nvme_usd_per_gib_month=per_gb_month[_NVME] * GIB_PER_GB,
+            remote_usd_per_gib_month=per_gb_month[_REMOTE] * GIB_PER_GB,
+        )
 
 
 class RoiInput(Model):
@@ -47,8 +64,8 @@ class RoiInput(Model):
     nvme_gib: NonNegativeFloat = 0.0
     remote_gib: NonNegativeFloat = 0.0
     cpu_usd_per_gib_month: NonNegativeFloat = 0.0
-    nvme_usd_per_gib_month: NonNegativeFloat = NVME_USD_PER_GB_MONTH * GIB_PER_GB
-    remote_usd_per_gib_month: NonNegativeFloat = REMOTE_USD_PER_GB_MONTH * GIB_PER_GB
+    nvme_usd_per_gib_month: NonNegativeFloat | None = None
+    remote_usd_per_gib_month: NonNegativeFloat | None = None
     other_usd_per_hour: NonNegativeFloat = 0.0
     hours_per_month: PositiveFloat = 730.0
     kv_bytes_per_token: PositiveFloat | None = None
@@ -112,13 +129,13 @@ class Roi(Model):
     assumptions: tuple[Assumption, ...]
 
 
-def roi(question: RoiInput) -> Roi:
+def roi(question: RoiInput, prices: StoragePrices) -> Roi:
     """Return what the cache saves and costs."""
     price = token_price(question)
     tokens = question.requests_per_sec * question.load_factor * question.prompt_tokens * 3600
     worth = tokens * price * (1 - question.hit_cost_share)
     gain = question.hit_rate - question.baseline_hit_rate
-    savings, cost = worth * gain, tiers_usd_per_hour(question)
+    savings, cost = worth * gain, tiers_usd_per_hour(question, prices)
     break_even = None if worth == 0 else question.baseline_hit_rate + cost / worth
     without, with_ = _gpus(question)
     held, rate = _held(question), _load_rate(question)
@@ -140,7 +157,7 @@ def roi(question: RoiInput) -> Roi:
         else (math.ceil(without) - math.ceil(with_)),
         tokens_held=held,
         load_gib_per_sec=rate,
-        assumptions=assumptions(question),
+        assumptions=assumptions(question, prices),
     )
 
 
@@ -152,13 +169,13 @@ def token_price(question: RoiInput) -> float:
     return hour / ((question.prefill_tokens_per_sec or 1.0) * 3600 * question.gpu_busy_share)
 
 
-def tiers_usd_per_hour(question: RoiInput) -> float:
+def tiers_usd_per_hour(question: RoiInput, prices: StoragePrices) -> float:
     """Return what the tiers cost: CPU and NVMe on every node, the remote one once."""
-    local = (
-        question.cpu_gib * question.cpu_usd_per_gib_month
-        + question.nvme_gib * question.nvme_usd_per_gib_month
-    )
-    month = local * question.nodes + question.remote_gib * question.remote_usd_per_gib_month
+    nvme, remote = question.nvme_usd_per_gib_month, question.remote_usd_per_gib_month
+    nvme = prices.nvme_usd_per_gib_month if nvme is None else nvme
+    remote = prices.remote_usd_per_gib_month if remote is None else remote
+    local = question.cpu_gib * question.cpu_usd_per_gib_month + question.nvme_gib * nvme
+    month = local * question.nodes + question.remote_gib * remote
     return month / question.hours_per_month + question.other_usd_per_hour
 
 
@@ -208,19 +225,21 @@ _WHY: Final = {
     "nvme_gib": "NVMe tier, a node",
     "remote_gib": "remote tier, shared",
     "cpu_usd_per_gib_month": "host memory comes with the GPU node",
-    "nvme_usd_per_gib_month": "EBS gp3 in us-east-1, 0.08 a GB (catalog/prices.yaml)",
-    "remote_usd_per_gib_month": "S3 standard in us-east-1, 0.023 a GB (catalog/prices.yaml)",
+    "nvme_usd_per_gib_month": "EBS gp3 in us-east-1 (catalog/prices.yaml)",
+    "remote_usd_per_gib_month": "S3 standard in us-east-1 (catalog/prices.yaml)",
     "other_usd_per_hour": "cache servers, network",
     "hours_per_month": "8760 hours over 12 months",
     "kv_bytes_per_token": "for tokens held and the rate of loading",
 }
 
 
-def assumptions(question: RoiInput) -> tuple[Assumption, ...]:
+def assumptions(question: RoiInput, prices: StoragePrices) -> tuple[Assumption, ...]:
     """Return every number that the result rests on, given or assumed."""
     found: list[Assumption] = []
     for name, why in _WHY.items():
         value: float | None = getattr(question, name)
+        if value is None:
+            value = getattr(prices, name, None)
         if value is None:
             continue
         source = "given" if name in question.model_fields_set else "assumed"

@@ -40,6 +40,7 @@ def contents_of(catalog: Catalog) -> list[object]:
         dict(catalog.images),
         dict(catalog.charts),
         dict(catalog.prices),
+        dict(catalog.monthly_prices),
         list(catalog.goldens),
     ]
 

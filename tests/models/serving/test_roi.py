@@ -9,17 +9,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from models.serving.roi import (
-    GIB_PER_GB,
-    NVME_USD_PER_GB_MONTH,
-    REMOTE_USD_PER_GB_MONTH,
-    RoiInput,
-    roi,
-)
+from catalog.loader import load as catalog
+from models.serving import roi as returns
+from models.serving.roi import GIB_PER_GB, Roi, RoiInput, StoragePrices
 
 pytestmark = pytest.mark.pure
 
 ROOT = Path(__file__).resolve().parents[3]
+
+
+PRICES = StoragePrices.of(
+    {
+        ("ebs_gp3_storage", "us-east-1"): 0.08,
+        ("s3_standard_storage_first_50tb", "us-east-1"): 0.023,
+    }
+)
+
+
+def roi(given: RoiInput) -> Roi:
+    """Return what a load's cache saves and costs at these prices."""
+    return returns.roi(given, PRICES)
 
 
 def load(**changes: Any) -> RoiInput:
@@ -139,9 +148,10 @@ def test_tokens_held_and_the_rate_of_loading_follow_from_the_cache_entry() -> No
 
 
 def test_assumed_prices_are_the_catalogs() -> None:
-    """A price without a source would be made up."""
+    """A price without a source would be made up. 10^9 bytes are sold, and 2^30 are counted."""
     rows = yaml.safe_load((ROOT / "catalog" / "prices.yaml").read_text())["prices"]
-    usd = {(row["item"], row["region"]): row["usd"] for row in rows}
-    assert usd["ebs_gp3_storage", "us-east-1"] == NVME_USD_PER_GB_MONTH
-    assert usd["s3_standard_storage_first_50tb", "us-east-1"] == REMOTE_USD_PER_GB_MONTH
-    assert load().nvme_usd_per_gib_month == NVME_USD_PER_GB_MONTH * GIB_PER_GB
+    usd = {row["item"]: row["usd"] for row in rows if row["region"] == "us-east-1"}
+    found = StoragePrices.of(catalog().monthly_prices)
+    assert found.nvme_usd_per_gib_month == usd["ebs_gp3_storage"] * GIB_PER_GB
+    assert found.remote_usd_per_gib_month == usd["s3_standard_storage_first_50tb"] * GIB_PER_GB
+    assert found == PRICES
