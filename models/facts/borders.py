@@ -54,6 +54,7 @@ class Month(Model):
 
     month: Annotated[str, Field(pattern=r"^20\d\d-(0[1-9]|1[0-2])$")]
     newest: Minor
+    source: Annotated[str, Field(min_length=1)]
 
     @property
     def date(self) -> tuple[int, int]:
