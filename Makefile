@@ -79,8 +79,9 @@ plots: setup ## renew the tables and drawings of docs/memory-model.md
 snapshots: setup ## renew tests/snapshots: what every environment's program makes
 	@$(BIN)/python -m tests.helpers.snapshots.renew
 
-docs: setup ## renew the tables of docs/policies.md from the rules
+docs: setup ## renew the tables of docs/policies.md and docs/settings.md from rules and settings
 	@$(BIN)/python -m policies.frame.explain
+	@$(BIN)/python -m catalog.generate.settings_page
 
 fast: setup
 	@$(PYTEST) $(SIDE_BY_SIDE) -m "pure or mocks or process" -q $(ARGS)

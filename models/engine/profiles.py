@@ -64,9 +64,13 @@ class Parallelism(Model):
     """How one replica is spread over GPUs, as a deployment says it."""
 
     tensor: PositiveInt = 1
+    """Ranks that each hold a slice of every layer."""
     pipeline: PositiveInt = 1
+    """Stages that each hold some of the layers."""
     data: PositiveInt = 1
+    """Engines in one replica."""
     expert: bool = False
+    """Spreads a mixture's experts over the ranks instead of slicing each."""
 
     @property
     def gpus(self) -> int:
@@ -84,23 +88,33 @@ class Parallelism(Model):
 
 
 class EngineOverrides(Model):
-    """What a deployment changes of its environment's profile; None keeps the profile's value.
-
-    `extra_args` are passed as they are after ours; one that the engine does not know, or that
-    repeats one of ours, is refused.
+    """What a deployment changes of its environment's profile; what is not given keeps the profile's
+    value.
     """
 
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=MOST_UTILIZATION)] | None = None
+    """Share of a card's memory that the engine claims."""
     max_model_len: Count | None = None
+    """Tokens of one request, prompt and answer."""
     max_num_seqs: Count | None = None
+    """Requests that run at once."""
     max_num_batched_tokens: Count | None = None
+    """Tokens of one step."""
     kv_cache_dtype: str | None = None
+    """How the KV cache is stored, such as `fp8` or `auto`."""
     dtype: str | None = None
+    """What the engine computes in."""
     enable_prefix_caching: bool | None = None
+    """Whether requests that begin alike share KV blocks."""
     block_size: Count | None = None
+    """Tokens of one KV block."""
     enforce_eager: bool | None = None
+    """Without CUDA graphs: less memory, slower decoding."""
     kv_cache_memory_bytes: CacheBytes | None = None
+    """The KV cache's size (bytes), instead of a share of the card."""
     extra_args: tuple[str, ...] = ()
+    """Further arguments, passed after ours as they are; one that the engine does not know, or that
+    repeats one of ours, is refused."""
 
     def given(self) -> dict[str, object]:
         """Return the arguments that the deployment sets."""

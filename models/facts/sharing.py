@@ -43,8 +43,11 @@ class Mig(Model):
     """
 
     kind: Literal["mig"]
+    """Says which way of sharing it is."""
     profile: Annotated[str, Field(pattern=r"^\d+g\.\d+gb$")]
+    """The slices' profile, such as 3g.40gb."""
     strategy: MigStrategy = MigStrategy.SINGLE
+    """How slices are asked for."""
 
 
 class TimeSlicing(Model):
@@ -54,7 +57,9 @@ class TimeSlicing(Model):
     """
 
     kind: Literal["time-slicing"]
+    """Says which way of sharing it is."""
     replicas: Annotated[int, Field(ge=2, le=16)]
+    """Engines that take turns on one card."""
 
 
 Sharing = Annotated[Mig | TimeSlicing, Field(discriminator="kind")]

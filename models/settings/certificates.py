@@ -35,23 +35,23 @@ OURS: Final = frozenset({Issuer.CA, Issuer.PRIVATE_CA})
 
 
 class Certificates(Model):
-    """How a region's gateway gets its certificate.
-
-    `email`, `server` (directory URL) and `hosted_zone_id` belong to `acme`: the account's address,
-    the authority, the Route 53 zone in which it is proved that the name is ours (None: the
-    cluster's `zone_id`). `namespace` is
-    where cert-manager looks for the Secrets of a ClusterIssuer (its own unless it was told
-    otherwise). `duration_days` is how long a certificate of `ca` or `private-ca` is valid; it is
-    renewed at two thirds.
-    """
+    """How a region's gateway gets its certificate (docs/secrets.md)."""
 
     issuer: Issuer = Issuer.NONE
+    """Who signs it; all but `none` need `gateway.hostname`."""
     email: Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")] | None = None
+    """`acme`: the account's address."""
     server: Annotated[str, Field(pattern=r"^https://\S+$")] | None = None
+    """`acme`: the authority's directory URL; without it Let's Encrypt's."""
     hosted_zone_id: Annotated[str, Field(pattern=r"^Z[A-Z0-9]{1,31}$")] | None = None
+    """`acme`: the Route 53 zone in which it is proved that the name is ours; without it the
+    cluster's `zone_id`."""
     namespace: DnsLabel = "cert-manager"
+    """Where cert-manager looks for the Secrets of a ClusterIssuer: its own unless it was told
+    otherwise."""
     duration_days: Annotated[int, Field(ge=1, le=397)] = 90
-    """Clients refuse server certificates of more than 398 days (CA/Browser Forum)."""
+    """`ca` and `private-ca`: how long a certificate is valid (days); it is renewed at two thirds.
+    Clients refuse server certificates of more than 398 days (CA/Browser Forum)."""
 
     @model_validator(mode="after")
     def acme_knows_whom_to_ask(self) -> Self:

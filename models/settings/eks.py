@@ -42,33 +42,41 @@ def _network(key: str, text: str) -> ipaddress.IPv4Network:
 
 
 class EksCluster(Model):
-    """An EKS cluster that the stack creates. `cidr` is the VPC's; `zones` are zone names.
-
-    `account_id` is the AWS account that everything is made in: credentials of any other are
-    refused, so that a stack never lands in whatever account happens to be current.
-    The API is reachable inside the VPC (`private_endpoint`) by the nodes and from the networks of
-    `private_cidrs` (of the VPC or connected to it), and over the internet from `public_cidrs`; one
-    of them holds the machine that runs pulumi.
-    `admins` are ARNs of IAM roles that administer the cluster; the role that runs pulumi is one of
-    them. `log_retention_days` is how long control plane and flow logs are kept. `single_nat` trades
-    a zone's independence for the price of one NAT gateway a zone. `domain` is a Route 53 hosted
-    zone in which the gateway's hostname is registered, `zone_id` its id; None registers nothing.
-    """
+    """An EKS cluster that the stack makes."""
 
     kind: Literal["eks"]
+    """Says which kind of cluster it is."""
     account_id: Annotated[str, Field(pattern=r"^\d{12}$")]
+    """The AWS account that everything is made in: credentials of any other are refused, so that a
+    stack never lands in whatever account happens to be current."""
     aws_region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
+    """The AWS region."""
     version: Annotated[str, Field(pattern=r"^1\.\d{2}$")]
+    """The Kubernetes version of the control plane."""
     cidr: str
+    """The VPC's network: a private one of /16 to /20."""
     zones: Annotated[tuple[str, ...], Field(min_length=2)]
+    """Names of the availability zones."""
     private_endpoint: bool = True
+    """Whether the API is reachable inside the VPC, beside the nodes."""
     private_cidrs: tuple[Cidr, ...] = ()
+    """Networks of the VPC, or connected to it, from which the API is reachable; these or
+    `public_cidrs` hold the machine that runs pulumi."""
     public_cidrs: tuple[Cidr, ...] = ()
+    """Networks from which the API is reachable over the internet."""
     admins: Annotated[tuple[RoleArn, ...], Field(min_length=1)]
+    """ARNs of the IAM roles that administer the cluster; the role that runs pulumi is one of them.
+    """
     log_retention_days: PositiveInt = 90
+    """How long control plane and flow logs are kept (days, one of those that CloudWatch Logs
+    takes)."""
     single_nat: bool = False
+    """One NAT gateway for all zones: cheaper, and a zone's loss cuts the others off."""
     domain: Annotated[str, Field(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$")] | None = None
+    """The Route 53 hosted zone in which `gateway.hostname` is registered; given together with
+    `zone_id`, or neither."""
     zone_id: Annotated[str, Field(pattern=r"^Z[A-Z0-9]{4,31}$")] | None = None
+    """The hosted zone's id."""
 
     @property
     def partition(self) -> str:

@@ -21,10 +21,15 @@ class RecordedException(Model):
     """
 
     rule: Annotated[str, Field(min_length=1)]
+    """The rule that the message names in brackets."""
     object: Annotated[str, Field(min_length=1)]
+    """The object that the message names."""
     reason: Annotated[str, Field(min_length=10)]
+    """Why, in a sentence."""
     owner: Annotated[str, Field(min_length=1)]
+    """A role, never a person."""
     expires: datetime.date
+    """The last day on which it holds."""
 
 
 def expired(

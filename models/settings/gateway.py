@@ -56,8 +56,11 @@ class Gateway(Model):
     """A Secret in the gateway's namespace that exists and holds the clients' keys, instead of
     `clients`: a key for each client, called like the client."""
     rate_limit: RateLimit | None = None
+    """Limits of each client."""
     traffic: Traffic = Traffic()
+    """How replicas that fail are found and passed over (docs/gateway.md)."""
     prefix_affinity: bool = False
+    """Sends prompts that begin alike to one replica."""
 
     @model_validator(mode="after")
     def clients_are_known_by_their_keys(self) -> Self:
@@ -94,6 +97,7 @@ class FallbackProvider(Model):
     """
 
     name: DnsLabel
+    """What objects of the provider are called."""
     schema_name: Literal["OpenAI", "Anthropic", "AWSBedrock", "AzureOpenAI", "Cohere"]
     """The API that the provider speaks."""
     hostname: Annotated[

@@ -42,41 +42,44 @@ class DataLocality(StrEnum):
 
 
 class Backup(Model):
-    """Recurring backups to an S3 store outside the cluster.
-
-    `secret` names a Secret in `longhorn-system` with the keys AWS_ACCESS_KEY_ID,
-    AWS_SECRET_ACCESS_KEY and, for a store that is not AWS S3, AWS_ENDPOINTS (and AWS_CERT for a
-    private CA). `bucket` and `region` are the region's own store where they are None. `schedule`
-    is in UTC; `retain` backups of each volume are kept, `concurrency` volumes at once. `volumes`
-    are the uses that are backed up: weights come from the object store, so by default none of
-    theirs.
-    """
+    """Recurring backups to an S3 store outside the cluster."""
 
     secret: DnsLabel
+    """A Secret in `longhorn-system` with the keys AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, for
+    a store that is not AWS S3, AWS_ENDPOINTS (and AWS_CERT for a private CA)."""
     bucket: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")] | None = None
+    """The bucket; without it the region's own store."""
     region: str | None = None
+    """The bucket's region; without it the store's."""
     prefix: Annotated[str, Field(pattern=r"^([A-Za-z0-9_-][A-Za-z0-9._-]*/)*$")] = "longhorn/"
+    """What the backups' keys begin with."""
     schedule: Cron = "0 2 * * *"
+    """When, in UTC."""
     retain: Annotated[int, Field(ge=1, le=100)] = 7
+    """Backups of each volume that are kept."""
     concurrency: PositiveInt = 2
+    """Volumes that are backed up at once."""
     volumes: Annotated[tuple[VolumeUse, ...], Field(min_length=1)] = (VolumeUse.MINIO,)
+    """The uses that are backed up: weights come from the object store, so by default none of
+    theirs."""
 
 
 class Longhorn(Model):
-    """How Longhorn keeps volumes.
-
-    `replicas`: copies of each block, None as many as there are storage nodes, 3 at most.
-    `nfs_options`: mount options of shared volumes, None Longhorn's own. `fast_failover`: move a
-    shared volume's server within seconds of its node's loss (experimental upstream in 1.12).
-    `data_path`: where storage nodes keep data.
-    """
+    """How Longhorn keeps volumes (docs/storage.md)."""
 
     replicas: Annotated[int, Field(ge=1, le=5)] | None = None
+    """Copies of each block; without it one per storage node, 3 at most."""
     data_locality: DataLocality = DataLocality.BEST_EFFORT
+    """Whether a copy lies where the volume is used."""
     nfs_options: Annotated[str, Field(pattern=r"^[a-z0-9_=.]+(,[a-z0-9_=.]+)*$")] | None = None
+    """Mount options of shared volumes; without it Longhorn's own."""
     fast_failover: bool = False
+    """Moves a shared volume's server within seconds of its node's loss (experimental upstream in
+    1.12)."""
     data_path: Annotated[str, Field(pattern=r"^/\S+$")] = "/var/lib/longhorn/"
+    """Where storage nodes keep data."""
     backup: Backup | None = None
+    """Recurring backups."""
 
 
 def replica_count(options: Longhorn, storage_nodes: int) -> int:

@@ -20,11 +20,14 @@ SIDECAR_MEMORY_GIB: Final = 0.25
 
 
 class MinioPool(Model):
-    """Servers with the same number of drives each; `volume_gib` is one drive's size (GiB)."""
+    """Servers with the same number of drives each."""
 
     servers: Annotated[int, Field(ge=1, le=32)]
+    """Servers of the pool."""
     volumes_per_server: Annotated[int, Field(ge=1, le=16)]
+    """Drives of each server."""
     volume_gib: Annotated[int, Field(ge=1)]
+    """One drive's size (GiB)."""
 
     @property
     def drives(self) -> int:
@@ -33,19 +36,19 @@ class MinioPool(Model):
 
 
 class Minio(Model):
-    """A MinIO tenant that the stack makes.
-
-    `pools` may grow at the end; what stands there is never changed. `storage_class` is the drives'
-    class, None the region's own for drives. `cpu` and `memory_gib` (GiB) are of one server; it
-    requests what it is limited to. `tls_secret` names a Secret of type kubernetes.io/tls in the
-    tenant's namespace; without one the tenant answers plain HTTP inside the cluster.
-    """
+    """A MinIO tenant that the stack makes."""
 
     pools: Annotated[tuple[MinioPool, ...], Field(min_length=1)]
+    """Pools of servers; they may grow at the end, and what stands there is never changed."""
     storage_class: DnsLabel | None = None
+    """The drives' class; without it the region's own for drives."""
     cpu: PositiveInt = 2
+    """Processors of one server; it requests what it is limited to."""
     memory_gib: PositiveInt = 4
+    """Memory of one server (GiB)."""
     tls_secret: DnsLabel | None = None
+    """A Secret of type kubernetes.io/tls in the tenant's namespace; without one the tenant answers
+    plain HTTP inside the cluster."""
 
 
 def erasure_set(servers: int, volumes_per_server: int) -> int | None:

@@ -23,14 +23,14 @@ POOL_LABEL: Final = "triplane.dev/pool"
 
 
 class ExistingCluster(Model):
-    """A cluster that exists: on-premises, edge, the sandbox, any cloud.
-
-    `context` names the context to use in the kubeconfig (KUBECONFIG, else the user's own file).
-    It is required, so that a stack never lands in whatever cluster happens to be current.
-    """
+    """A cluster that exists: on-premises, edge, the sandbox, any cloud."""
 
     kind: Literal["existing"]
+    """Says which kind of cluster it is."""
     context: Annotated[str, Field(min_length=1)]
+    """The context in the kubeconfig (KUBECONFIG, else the user's own file). It is required, so that
+    a stack never lands in whatever cluster happens to be current. One that begins with
+    `triplane-sandbox` is a control plane that `make up` starts."""
 
 
 Cluster = Annotated[EksCluster | ExistingCluster, Field(discriminator="kind")]
@@ -52,8 +52,11 @@ class Taint(Model):
     """A node taint."""
 
     key: Annotated[str, Field(min_length=1)]
+    """The taint's key."""
     value: str = ""
+    """Its value."""
     effect: TaintEffect = TaintEffect.NO_SCHEDULE
+    """What it does to pods that do not tolerate it."""
 
 
 class CapacityType(StrEnum):
@@ -77,16 +80,17 @@ class AmiFamily(StrEnum):
 
 
 class NodeShape(Model):
-    """A machine that no cloud's instance type describes (on-premises, edge).
-
-    `memory_gib` is host memory; `gpus` is 0 for a CPU machine. `usd_per_hour` is what one such
-    machine costs its owner (power, depreciation); None means that it is not priced.
-    """
+    """A machine that no cloud's instance type describes (on-premises, edge)."""
 
     vcpus: PositiveInt
+    """Processors of the host."""
     memory_gib: PositiveFloat
+    """The host's memory (GiB)."""
     gpus: Annotated[int, Field(ge=0)] = 0
+    """GPUs of the machine; 0 for a CPU machine."""
     usd_per_hour: Annotated[float, Field(ge=0)] | None = None
+    """What one such machine costs its owner (power, depreciation); without it the machine is not
+    priced."""
 
 
 class GpuSoftware(StrEnum):
@@ -102,38 +106,48 @@ class GpuSoftware(StrEnum):
 
 
 class NodePool(Model):
-    """Nodes of one shape. Exactly one of `instance_type` and `node` says which shape.
-
-    `accelerator` is a name of `catalog/accelerators.yaml`, absent for a CPU pool. GPU pools carry
-    the taint `nvidia.com/gpu=present:NoSchedule` beside what `taints` adds. `sharing` lets several
-    engines use one card.
-
-    For pools of an existing cluster: `gpu_software` is what the machines bring; `nodes` names
-    nodes that the stack labels and taints as the pool's (otherwise their owner does); `swap_off`
-    switches swap off on them.
-
-    The rest is for pools that the stack makes on AWS: `ami` is the operating system, `disk_gib`
-    the root volume, `zones` the zones used (None: all of the cluster's), `capacity_reservation` the
-    reservation's id (with capacity type `reserved`), `efa` the fast network between nodes.
-    """
+    """Nodes of one shape. Exactly one of `instance_type` and `node` says which shape."""
 
     name: DnsLabel
+    """Models name it; nodes carry the label `triplane.dev/pool`."""
     accelerator: str | None = None
+    """A name of `catalog/accelerators.yaml`; none for a CPU pool. A region needs one CPU pool for
+    seeding."""
     instance_type: str | None = None
+    """A cloud's machine type."""
     node: NodeShape | None = None
+    """A machine of your own, instead of `instance_type`."""
     min: Annotated[int, Field(ge=0)]
+    """The fewest nodes that the pool's autoscaler keeps."""
     max: PositiveInt
+    """The most nodes."""
     taints: tuple[Taint, ...] = ()
+    """Taints beside `nvidia.com/gpu=present:NoSchedule`, which GPU pools carry."""
     sharing: Sharing | None = None
+    """Several engines on one card (docs/operators.md); GPUs of the pool are then counted in slices,
+    or in turns."""
     gpu_software: GpuSoftware = GpuSoftware.HOST
+    """Nodes of an existing cluster: what their machines bring of NVIDIA's driver and container
+    toolkit."""
     nodes: tuple[NodeName, ...] = ()
+    """Nodes of an existing cluster that the stack labels and taints as the pool's; otherwise their
+    owner does."""
     swap_off: bool = False
+    """Nodes of an existing cluster: swap is switched off by a DaemonSet."""
     capacity_type: CapacityType = CapacityType.ON_DEMAND
+    """On AWS, how the machines are bought: `reserved` takes them from an on-demand capacity
+    reservation, `capacity-block` from a Capacity Block for ML; both name it and the one zone
+    that it lies in."""
     ami: AmiFamily = AmiFamily.AL2023
+    """On AWS: the operating system, in its NVIDIA variant where there are GPUs."""
     disk_gib: Annotated[int, Field(ge=20, le=16384)] = 200
+    """On AWS: the root volume (GiB)."""
     zones: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """On AWS: the zones used; without it all of the cluster's."""
     capacity_reservation: Annotated[str, Field(pattern=r"^cr-[0-9a-f]{8,17}$")] | None = None
+    """On AWS: the reservation's id, where machines are taken from one."""
     efa: bool = False
+    """On AWS: the fast network between nodes; it takes one zone, and a type that has it."""
 
     @model_validator(mode="after")
     def reservation_goes_with_reserved(self) -> Self:
@@ -211,31 +225,37 @@ KeyArn = Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:ke
 
 
 class ObjectStore(Model):
-    """An S3-compatible store with the models' weights below `prefix` in `bucket`.
-
-    `endpoint` is the URL of any S3 endpoint other than AWS's own. `credentials` says where the
-    seeding Job gets its keys. `minio` is the tenant of kind `minio`, which the stack makes.
-    `path_style` puts the bucket into the path instead of the host name; None does so for every
-    store but AWS's. `ca_secret` names a Secret in `triplane-models` whose `ca.crt` the store's
-    certificate is checked with. With `require_checksums` a file that no checksum vouches for is
-    not published.
-
-    `create` says whether the stack makes the bucket (kind `s3`); None makes it on EKS. `key_arn`
-    is the KMS key of a bucket that exists already, where it has one of its own.
-    """
+    """The S3 store that weights are seeded from, at `s3://<bucket>/<prefix><model>/<revision>/`."""
 
     kind: ObjectStoreKind
+    """Any S3 endpoint (SeaweedFS, Ceph, ...), AWS S3, or a MinIO tenant that the stack makes."""
     bucket: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
+    """The bucket with the models' weights."""
     prefix: Annotated[str, Field(pattern=r"^([A-Za-z0-9_-][A-Za-z0-9._-]*/)*$")] = "models/"
+    """What the weights' keys begin with."""
     endpoint: Annotated[str, Field(pattern=r"^https?://[^\s/]+(:\d+)?$")] | None = None
+    """The store's URL, for kind `endpoint`."""
     region: str = "us-east-1"
+    """The region that requests are signed for."""
     credentials: Credentials = Credentials.POD_IDENTITY
+    """Where the seeding Job gets its keys: the pod's own identity (or none); `config`, the secret
+    stack setting `triplane:<region>-object-store`, JSON with `access_key_id` and
+    `secret_access_key` (`pulumi config set --secret`); `secret-store`, the secret `object-store`
+    with the same properties in the region's `secrets`."""
     minio: Minio | None = None
+    """The tenant, for kind `minio`."""
     path_style: bool | None = None
+    """Puts the bucket into the path of the address instead of the host name; without it so for
+    every store but AWS S3."""
     ca_secret: DnsLabel | None = None
+    """A Secret in `triplane-models` whose `ca.crt` the store's certificate is checked with."""
     require_checksums: bool = False
+    """Refuses files that no checksum vouches for (docs/seeding.md)."""
     create: bool | None = None
+    """Kind `s3`: whether the stack makes the bucket; without it, it does in a region of kind `eks`.
+    """
     key_arn: KeyArn | None = None
+    """The KMS key of a bucket that exists, where it has one of its own."""
 
     @model_validator(mode="after")
     def endpoint_is_given_where_it_is_needed(self) -> Self:
@@ -284,19 +304,23 @@ class Collect(StrEnum):
 
 
 class Storage(Model):
-    """A region's storage. `storage_class` names an existing class; with `local-path` it is made.
-
-    `capacity_gib` is the size of the models' volume; None sizes it from the models placed.
-    `longhorn` says how Longhorn keeps volumes. `collect` removes revisions that no engine of the
-    region names any more.
-    """
+    """A region's storage."""
 
     volumes: VolumeBackend
+    """What provides read-write-many volumes for weights."""
     storage_class: DnsLabel | None = None
+    """The existing class, for `existing-class`; with `local-path` the name of the class that is
+    made."""
     capacity_gib: PositiveInt | None = None
+    """Size of the models' volume (GiB); without it, sized from the models placed."""
     objects: ObjectStore
+    """The store that weights are seeded from."""
     longhorn: Longhorn = Longhorn()
+    """How Longhorn keeps volumes."""
     collect: Collect = Collect.OFF
+    """Removes revisions from the models' volume once every engine runs its own: `revisions` those
+    of placed models that are older than the one in use, `all` also those of models that the
+    region places no more."""
 
     @model_validator(mode="after")
     def existing_class_is_named(self) -> Self:
@@ -340,19 +364,24 @@ class Storage(Model):
 
 
 class Region(Model):
-    """One region: a worker cluster with its pools and storage.
-
-    `suspended`: what exists of the region stays as it is (docs/environments.md).
-    """
+    """One region: a worker cluster with its pools and storage."""
 
     name: Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]{0,18}[a-z0-9])?$")]
+    """Key of the outputs, and part of resource names."""
     cluster: Cluster
+    """The worker cluster: one that exists, or an EKS cluster that the stack makes."""
     pools: Annotated[tuple[NodePool, ...], Field(min_length=1)]
+    """Its node pools."""
     storage: Storage
+    """Volumes and the object store."""
     secrets: SecretSource = SecretSource()
+    """What keeps the region's secrets."""
     certificates: Certificates = Certificates()
+    """How the gateway gets its certificate."""
     fallback_providers: tuple[FallbackProvider, ...] = ()
+    """Who answers when no replica can, in this order (docs/gateway.md)."""
     suspended: bool = False
+    """What exists of the region stays as it is, while the others go on (docs/environments.md)."""
 
     @model_validator(mode="after")
     def pool_names_are_unique(self) -> Self:

@@ -34,22 +34,23 @@ class SecretsKind(StrEnum):
 
 
 class SecretSource(Model):
-    """A region's source of secrets.
-
-    AWS: `prefix` goes before every name (None: `triplane/<environment>/<region>/`), `aws_region` is
-    where they are (None: the EKS cluster's), `kms_key` the key they are encrypted with where it is
-    not AWS's own. Kubernetes: `namespace` holds them as Secrets; it exists and is not the stack's.
-    `refresh_interval_sec` (seconds) is how long a changed secret may take to arrive.
-    """
+    """A region's source of secrets (docs/secrets.md)."""
 
     kind: SecretsKind = SecretsKind.CONFIG
+    """Secret stack settings, Secrets of another namespace, or AWS Secrets Manager."""
     prefix: Annotated[str, Field(pattern=r"^([A-Za-z0-9_+=.@-]+/)+$", max_length=256)] | None = None
+    """AWS: what names begin with; without it `triplane/<environment>/<region>/`."""
     aws_region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")] | None = None
+    """AWS: where the secrets are; without it the EKS cluster's region."""
     kms_key: (
         Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/\S+$")] | None
     ) = None
+    """AWS: the key that they are encrypted with, where it is not AWS's own."""
     namespace: DnsLabel | None = None
+    """Kubernetes: the namespace that holds them as Secrets; it exists and is yours. Without it
+    `triplane-secrets`."""
     refresh_interval_sec: Annotated[int, Field(ge=SHORTEST_REFRESH_SEC, le=86400)] = 3600
+    """How long a changed secret may take to arrive (seconds)."""
 
     @model_validator(mode="after")
     def keys_fit_the_kind(self) -> Self:

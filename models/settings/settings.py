@@ -44,20 +44,28 @@ class Serving(StrEnum):
 
 
 class ModelSettings(Model):
-    """A catalog model placed in this environment.
-
-    `regions` None means every region. Exactly one of `replicas` and `autoscaling` is given.
+    """A catalog model placed in this environment. Exactly one of `replicas` and `autoscaling` is
+    given.
     """
 
     model: str
+    """Name in the catalog, and the id that clients use."""
     pool: str
+    """The pool whose nodes run it."""
     regions: tuple[str, ...] | None = None
+    """Region names; without it every region."""
     replicas: PositiveInt | None = None
+    """A fixed count."""
     autoscaling: Range | None = None
+    """Bounds of an autoscaled count."""
     parallelism: Parallelism = Parallelism()
+    """GPUs of a replica, all on one node."""
     engine: EngineOverrides = EngineOverrides()
+    """What departs from the environment's engine profile."""
     cache: CacheOptions | None = None
+    """KV cache tiers of this model."""
     serving: Serving = Serving.STATEFULSET
+    """What runs the replicas; all but `statefulset` come later."""
 
     @model_validator(mode="after")
     def replicas_have_one_source(self) -> Self:
@@ -75,22 +83,40 @@ class Settings(Model):
     """Everything that one stack is told."""
 
     environment: Environment
+    """Selects the engine profile below, and how strict the proofs are."""
     regions: Annotated[tuple[Region, ...], Field(min_length=1)]
+    """Worker clusters."""
     models: tuple[ModelSettings, ...]
+    """What is served, and where."""
     operators: Operators = Operators.EXTERNAL
+    """Who installs operators: `external`, somebody else, and then their definitions are looked at;
+    `managed`, the stack, from pinned charts; `handover`, the step between `managed` and
+    `external` (docs/operators.md)."""
     mirror: Mirror = Mirror()
+    """For regions without a way out."""
     control: Control = Control()
+    """The control cluster and how manifests are delivered."""
     gateway: Gateway = Gateway()
+    """The OpenAI-compatible API."""
     autoscaling: AutoscalingOptions = AutoscalingOptions()
+    """How engines scale."""
     cache: CacheOptions = CacheOptions()
+    """KV cache tiers."""
     observability: Observability = Observability()
+    """Prometheus and Grafana."""
     alerting: Alerting = Alerting()
+    """Where alerts go."""
     budgets: Budgets = Budgets()
+    """Bounds of cost and GPUs."""
     rollout: Rollout = Rollout()
+    """How long an update waits."""
     exceptions: tuple[RecordedException, ...] = ()
+    """Recorded exceptions, below."""
     accept_data_loss: tuple[str, ...] = ()
-    """What holds data and may be replaced in this change: objects ("Kind/namespace/name"), an EKS
-    region's cluster ("Cluster/<region>"), the bucket of its weights ("Bucket/<region>")."""
+    """What holds data and may be replaced or deleted in this change: objects
+    (`Kind/namespace/name`), an EKS region's cluster with its key and control plane subnets
+    (`Cluster/<region>`), the bucket of its weights (`Bucket/<region>`). To destroy, name them,
+    run one update, then destroy (docs/aws.md)."""
 
     @model_validator(mode="after")
     def region_names_are_unique(self) -> Self:
@@ -119,6 +145,14 @@ _NOT_YET: Final[tuple[tuple[str, str, Callable[[Settings], bool]], ...]] = (
     ("alerting", "alert routing", lambda s: s.alerting != Alerting()),
 )
 """Settings whose component does not exist yet: path, what it would be, whether it is set."""
+
+OF_SOME_VALUES: Final = frozenset({"control.delivery", "autoscaling.provider", "models.serving"})
+"""Settings of which only some values have no component yet; their docstrings say which."""
+
+LATER: Final = frozenset(
+    {*(path for path, _, _ in _NOT_YET), "models.cache", "models.parallelism.data"} - OF_SOME_VALUES
+)
+"""Paths of settings that are refused whatever they say."""
 
 
 def not_yet(settings: Settings) -> list[Finding]:
