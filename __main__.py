@@ -17,8 +17,8 @@ from models.core.kubeconfigs import only
 from models.core.problems import ProblemsError
 from models.plan.plan import PlannedRegion
 from models.plan.resolve.stack import resolve
-from models.settings.regions import Credentials
 from models.settings.settings import parse
+from models.settings.storage import Credentials
 
 
 def kubeconfig(context: str) -> str:

@@ -27,7 +27,7 @@ from models.plan.definitions import required
 from models.plan.operators import operators
 from models.plan.plan import PlannedRegion, PlatformPlan
 from models.settings.certificates import ISSUED
-from models.settings.eks import EksCluster
+from models.settings.eks import EksClusterSettings
 
 if TYPE_CHECKING:
     from components.aws.region_cluster import RegionCluster
@@ -91,7 +91,7 @@ class Region(pulumi.ComponentResource):
             ResourceOptions(parent=self),
         )
 
-    def _eks(self, cluster: EksCluster) -> "RegionCluster":
+    def _eks(self, cluster: EksClusterSettings) -> "RegionCluster":
         # Here, since the AWS SDK takes longer to import than a stack without AWS to preview.
         from components.aws.region_cluster import RegionCluster, RegionClusterArgs
 

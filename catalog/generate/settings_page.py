@@ -24,8 +24,9 @@ from models.core.base import DnsLabel
 from models.engine.profiles import PROFILES, EngineProfile, Environment
 from models.settings.eks import Cidr, RoleArn
 from models.settings.longhorn import Cron
-from models.settings.regions import KeyArn, NodeName
+from models.settings.regions import NodeName
 from models.settings.settings import LATER, Settings
+from models.settings.storage import KeyArn
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
 _PLACE: Final = re.compile(r"<!-- settings: (\w+) -->\n(?:\|[^\n]*\n)*")
@@ -154,7 +155,8 @@ def _plain(hint: Any) -> str:
     if issubclass(hint, StrEnum):
         return " | ".join(f"`{each.value}`" for each in hint)
     if issubclass(hint, BaseModel):
-        return f"[{hint.__name__}](#{hint.__name__.lower()})"
+        title = hint.__name__.removesuffix("Settings")
+        return f"[{title}](#{title.lower()})"
     return "date, such as 2026-12-31"
 
 

@@ -10,14 +10,14 @@ from pulumi_aws import eks
 from components.aws.identity import PodIdentity, PodIdentityArgs
 from models.aws import names
 from models.aws.addons import SYSTEM_NAMESPACE, AddOn, Identity
-from models.settings.eks import EksCluster
+from models.settings.eks import EksClusterSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddOnsArgs:
     """The cluster's settings and name, and what to install."""
 
-    cluster: EksCluster
+    cluster: EksClusterSettings
     cluster_name: str
     add_ons: Sequence[AddOn]
     tags: Mapping[str, str]

@@ -31,7 +31,7 @@ class EksClusterArgs:
     `protect` refuses to delete or replace the cluster, in Pulumi and in AWS.
     """
 
-    cluster: settings.EksCluster
+    cluster: settings.EksClusterSettings
     cluster_name: str
     subnet_ids: Sequence[Input[str]]
     security_groups: Sequence[Input[str]]

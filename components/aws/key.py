@@ -9,7 +9,7 @@ from pulumi_aws import kms
 
 from models.aws import names
 from models.aws.cluster_policies import key_policy
-from models.settings.eks import EksCluster
+from models.settings.eks import EksClusterSettings
 
 DELETION_DAYS = 30
 """The longest time that KMS lets pass before a key is gone; until then it can be taken back."""
@@ -19,7 +19,7 @@ DELETION_DAYS = 30
 class RegionKeyArgs:
     """The cluster's settings and name. `protect` refuses to delete or replace the key."""
 
-    cluster: EksCluster
+    cluster: EksClusterSettings
     cluster_name: str
     protect: bool
 

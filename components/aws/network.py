@@ -11,7 +11,7 @@ from components.aws.network_access import NetworkAccess, NetworkAccessArgs
 from components.aws.network_logs import NetworkLogs, NetworkLogsArgs
 from models.aws import network as plan
 from models.aws.network import Subnet, SubnetRole
-from models.settings.eks import EksCluster
+from models.settings.eks import EksClusterSettings
 
 _ROLE_TAGS: Mapping[SubnetRole, Mapping[str, str]] = {
     SubnetRole.PUBLIC: {"kubernetes.io/role/elb": "1"},
@@ -28,7 +28,7 @@ class NetworkArgs:
     `protect` refuses to delete the control plane's subnets, which EKS cannot do without.
     """
 
-    cluster: EksCluster
+    cluster: EksClusterSettings
     cluster_name: str
     key_arn: Output[str]
     protect: bool

@@ -8,14 +8,14 @@ from pulumi import Output, ResourceOptions
 from pulumi_aws import ec2, vpc
 
 from models.aws.network import INTERFACE_ENDPOINTS, endpoint_service
-from models.settings.eks import EksCluster
+from models.settings.eks import EksClusterSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NetworkAccessArgs:
     """The VPC, the subnets that endpoints lie in, and the tables that lead to S3."""
 
-    cluster: EksCluster
+    cluster: EksClusterSettings
     cluster_name: str
     vpc_id: Output[str]
     subnet_ids: Sequence[Output[str]]

@@ -9,14 +9,14 @@ from pulumi_aws import cloudwatch, ec2, iam
 
 from models.aws import names
 from models.aws.cluster_policies import flow_log_policy, service_trust
-from models.settings.eks import EksCluster
+from models.settings.eks import EksClusterSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NetworkLogsArgs:
     """The VPC whose traffic is recorded, and the key of the log group."""
 
-    cluster: EksCluster
+    cluster: EksClusterSettings
     cluster_name: str
     vpc_id: Output[str]
     key_arn: Output[str]

@@ -10,7 +10,7 @@ from components.aws.identity import PodIdentity, PodIdentityArgs
 from models.aws.names import role_name
 from models.plan.aws.pod_roles import RoleRequest, pod_roles
 from models.plan.plan import PlannedRegion, PlatformPlan
-from models.settings.eks import EksCluster
+from models.settings.eks import EksClusterSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,7 +19,7 @@ class PodRolesArgs:
 
     plan: PlatformPlan
     region: PlannedRegion
-    cluster: EksCluster
+    cluster: EksClusterSettings
     cluster_name: str
     tags: Mapping[str, str]
 

@@ -35,7 +35,7 @@ class RegionClusterArgs:
 
     plan: PlatformPlan
     region: PlannedRegion
-    cluster: settings.EksCluster
+    cluster: settings.EksClusterSettings
 
 
 class RegionCluster(pulumi.ComponentResource):

@@ -10,14 +10,14 @@ from components.render.common import metadata
 from components.render.gateway import providers as render
 from components.render.gateway.kinds import AI_API, ENVOY_API
 from models.core.names import GATEWAY_NAMESPACE, provider_object
-from models.settings.gateway import FallbackProvider as Provider
+from models.settings.gateway import FallbackProviderSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FallbackProviderArgs:
     """The provider; the Secret with its key is there."""
 
-    provider: Provider
+    provider: FallbackProviderSettings
 
 
 class FallbackProvider(pulumi.ComponentResource):

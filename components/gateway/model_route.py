@@ -11,7 +11,7 @@ from components.render.gateway import routes as render
 from components.render.gateway.kinds import AI_API, ENVOY_API
 from models.core.names import GATEWAY_NAMESPACE
 from models.plan.plan import PlannedModel
-from models.settings.gateway import FallbackProvider, Gateway
+from models.settings.gateway import FallbackProviderSettings, Gateway
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,7 +20,7 @@ class ModelRouteArgs:
 
     model: PlannedModel
     options: Gateway
-    providers: tuple[FallbackProvider, ...] = ()
+    providers: tuple[FallbackProviderSettings, ...] = ()
 
 
 class ModelRoute(pulumi.ComponentResource):

@@ -15,7 +15,7 @@ from components.render.storage import model_store as render
 from models.core.names import MODELS_NAMESPACE, OBJECT_STORE_SECRET, claim_label
 from models.plan.plan import PlannedRegion
 from models.plan.storage.resolved import LOCAL_PATH_CLASS
-from models.settings.regions import VolumeBackend
+from models.settings.storage import VolumeBackend
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,7 +15,7 @@ from components.storage.minio import Minio, MinioArgs
 from components.storage.model_collection import ModelCollection, ModelCollectionArgs
 from components.storage.model_store import ModelStore, ModelStoreArgs
 from models.plan.plan import PlannedRegion, PlatformPlan
-from models.settings.regions import Collect, ObjectStoreKind, VolumeBackend
+from models.settings.storage import Collect, ObjectStoreKind, VolumeBackend
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,18 +4,19 @@ from collections.abc import Iterator, Sequence
 
 from models.core.findings import Finding
 from models.core.problems import shown
-from models.settings.eks import EksCluster
-from models.settings.regions import ObjectStoreKind, Region
+from models.settings.eks import EksClusterSettings
+from models.settings.regions import RegionSettings
+from models.settings.storage import ObjectStoreKind
 
 
-def makes_bucket(region: Region) -> bool:
+def makes_bucket(region: RegionSettings) -> bool:
     """Whether the stack makes a region's bucket: on EKS, unless the settings say it is there."""
     objects = region.storage.objects
-    on_aws = isinstance(region.cluster, EksCluster) and objects.kind is ObjectStoreKind.S3
+    on_aws = isinstance(region.cluster, EksClusterSettings) and objects.kind is ObjectStoreKind.S3
     return on_aws and objects.create is not False
 
 
-def bucket_problems(regions: Sequence[Region]) -> list[Finding]:
+def bucket_problems(regions: Sequence[RegionSettings]) -> list[Finding]:
     """Return everything that stands against the buckets of a stack's regions."""
     found: list[Finding] = []
     makers: dict[str, str] = {}
@@ -40,9 +41,9 @@ def bucket_problems(regions: Sequence[Region]) -> list[Finding]:
     return found
 
 
-def _unusable(region: Region, path: str) -> Iterator[Finding]:
+def _unusable(region: RegionSettings, path: str) -> Iterator[Finding]:
     objects = region.storage.objects
-    on_aws = isinstance(region.cluster, EksCluster) and objects.kind is ObjectStoreKind.S3
+    on_aws = isinstance(region.cluster, EksClusterSettings) and objects.kind is ObjectStoreKind.S3
     if objects.create and not on_aws:
         yield Finding(
             path=f"{path}.create",
@@ -60,9 +61,9 @@ def _unusable(region: Region, path: str) -> Iterator[Finding]:
         )
 
 
-def _misplaced(region: Region, path: str) -> Iterator[Finding]:
+def _misplaced(region: RegionSettings, path: str) -> Iterator[Finding]:
     cluster = region.cluster
-    if not isinstance(cluster, EksCluster):
+    if not isinstance(cluster, EksClusterSettings):
         return
     if region.storage.objects.region != cluster.aws_region:
         yield Finding(

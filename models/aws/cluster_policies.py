@@ -7,7 +7,7 @@ partition and names are plain. Documents of pods' roles are in `models/aws/iam.p
 from typing import Any, Final
 
 from models.aws import names
-from models.settings.eks import EksCluster
+from models.settings.eks import EksClusterSettings
 
 POLICY_VERSION: Final = "2012-10-17"
 """The version of the policy language (IAM user guide, "Version")."""
@@ -24,7 +24,7 @@ def document(*statements: Statement) -> Document:
     return {"Version": POLICY_VERSION, "Statement": list(statements)}
 
 
-def service_trust(service: str, cluster: EksCluster) -> Document:
+def service_trust(service: str, cluster: EksClusterSettings) -> Document:
     """Return a role's trust in an AWS service on behalf of the cluster's account only.
 
     Services serve other accounts as well (EKS user guide, "Cross-service confused deputy
@@ -40,7 +40,7 @@ def service_trust(service: str, cluster: EksCluster) -> Document:
     )
 
 
-def flow_log_policy(cluster: EksCluster, group: str) -> Document:
+def flow_log_policy(cluster: EksClusterSettings, group: str) -> Document:
     """Return what the flow logs' role may do: write to their own group.
 
     VPC user guide, "IAM role for publishing flow logs to CloudWatch Logs", without the right to
@@ -61,7 +61,7 @@ def flow_log_policy(cluster: EksCluster, group: str) -> Document:
     )
 
 
-def key_policy(cluster: EksCluster, name: str) -> Document:
+def key_policy(cluster: EksClusterSettings, name: str) -> Document:
     """Return the policy of a cluster's key; `name` is the cluster's.
 
     The key encrypts Kubernetes Secrets, the nodes' disks and the log groups. Roles are named in
@@ -76,7 +76,7 @@ def key_policy(cluster: EksCluster, name: str) -> Document:
     )
 
 
-def _account(cluster: EksCluster) -> Statement:
+def _account(cluster: EksClusterSettings) -> Statement:
     """KMS developer guide, default key policy: without it no IAM policy reaches the key."""
     return {
         "Sid": "AccountUsesIamPolicies",
@@ -87,7 +87,7 @@ def _account(cluster: EksCluster) -> Statement:
     }
 
 
-def _control_plane(cluster: EksCluster, name: str) -> Statement:
+def _control_plane(cluster: EksClusterSettings, name: str) -> Statement:
     """What terraform-aws-modules/eks gives the cluster's role for envelope encryption."""
     return {
         "Sid": "ControlPlaneEncryptsSecrets",
@@ -99,7 +99,7 @@ def _control_plane(cluster: EksCluster, name: str) -> Statement:
     }
 
 
-def _disks(cluster: EksCluster, name: str) -> tuple[Statement, Statement]:
+def _disks(cluster: EksClusterSettings, name: str) -> tuple[Statement, Statement]:
     """EC2 Auto Scaling user guide, "Required AWS KMS key policy for use with encrypted volumes"."""
     roles = [
         "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling",
@@ -130,7 +130,7 @@ def _disks(cluster: EksCluster, name: str) -> tuple[Statement, Statement]:
     return use, grant
 
 
-def _logs(cluster: EksCluster, name: str) -> Statement:
+def _logs(cluster: EksClusterSettings, name: str) -> Statement:
     """CloudWatch Logs user guide, "Encrypt log data": each group by its own context."""
     groups = (names.control_plane_logs(name), names.flow_logs(name))
     return {
@@ -155,7 +155,7 @@ def _logs(cluster: EksCluster, name: str) -> Statement:
     }
 
 
-def _only(cluster: EksCluster, roles: list[str]) -> dict[str, Any]:
+def _only(cluster: EksClusterSettings, roles: list[str]) -> dict[str, Any]:
     """Return the condition that the caller is one of these roles of the cluster's account."""
     return {
         "StringEquals": {"kms:CallerAccount": cluster.account_id},

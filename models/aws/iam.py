@@ -10,8 +10,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final, TypedDict
 
-from models.settings.eks import EksCluster
-from models.settings.regions import ObjectStore
+from models.settings.eks import EksClusterSettings
+from models.settings.storage import ObjectStoreSettings
 
 VERSION: Final = "2012-10-17"
 
@@ -66,7 +66,7 @@ def allow(
     return found
 
 
-def arn(cluster: EksCluster, service: str, resource: str) -> str:
+def arn(cluster: EksClusterSettings, service: str, resource: str) -> str:
     """Return the ARN (pattern) of a resource in the cluster's account and region."""
     return f"arn:{cluster.partition}:{service}:{cluster.aws_region}:{cluster.account_id}:{resource}"
 
@@ -104,7 +104,9 @@ def pod_trust(cluster_name: str, namespace: str, service_account: str) -> Docume
     )
 
 
-def read_weights(cluster: EksCluster, objects: ObjectStore, *, alias: str | None) -> Document:
+def read_weights(
+    cluster: EksClusterSettings, objects: ObjectStoreSettings, *, alias: str | None
+) -> Document:
     """Return what the seeding Jobs may do: list and read below the prefix of their bucket.
 
     `alias` names the bucket's key where the stack makes it; elsewhere the settings may name one.
@@ -130,7 +132,7 @@ def read_weights(cluster: EksCluster, objects: ObjectStore, *, alias: str | None
     return document(*statements)
 
 
-def only_tls(cluster: EksCluster, bucket: str) -> Document:
+def only_tls(cluster: EksClusterSettings, bucket: str) -> Document:
     """Return a bucket's policy: nothing without TLS."""
     where = f"arn:{cluster.partition}:s3:::{bucket}"
     return document(
@@ -145,7 +147,7 @@ def only_tls(cluster: EksCluster, bucket: str) -> Document:
     )
 
 
-def grow_groups(cluster: EksCluster, cluster_name: str) -> Document:
+def grow_groups(cluster: EksClusterSettings, cluster_name: str) -> Document:
     """Return what the cluster autoscaler may do: look, and resize the groups of its own cluster.
 
     EKS tags the Auto Scaling groups of managed node groups for it. Left out of upstream's policy

@@ -9,7 +9,7 @@ balancers; every write is bound to this account, this region and this cluster's 
 from typing import Final
 
 from models.aws.iam import Conditions, Document, allow, arn, document
-from models.settings.eks import EksCluster
+from models.settings.eks import EksClusterSettings
 
 CLUSTER_TAG: Final = "elbv2.k8s.aws/cluster"
 """The controller puts it on everything that it makes, with the cluster's name."""
@@ -44,7 +44,7 @@ _LOOK: Final = (
 _RULES: Final = ("ec2:AuthorizeSecurityGroupIngress", "ec2:RevokeSecurityGroupIngress")
 
 
-def balance_loads(cluster: EksCluster, cluster_name: str) -> Document:
+def balance_loads(cluster: EksClusterSettings, cluster_name: str) -> Document:
     """Return the controller's policy."""
     balancers = arn(cluster, "elasticloadbalancing", "loadbalancer/net/*")
     listeners = arn(cluster, "elasticloadbalancing", "listener/net/*")

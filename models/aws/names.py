@@ -6,7 +6,7 @@ exists. They carry environment and region, so that several stacks fit into one a
 
 from typing import Final
 
-from models.settings.eks import EksCluster
+from models.settings.eks import EksClusterSettings
 
 PROJECT: Final = "triplane"
 
@@ -33,7 +33,7 @@ def cluster_name(environment: str, region: str) -> str:
     return f"{PROJECT}-{environment}-{region}"
 
 
-def cluster_arn(cluster: EksCluster, name: str) -> str:
+def cluster_arn(cluster: EksClusterSettings, name: str) -> str:
     """Return the ARN of the EKS cluster of that name."""
     where = f"{cluster.aws_region}:{cluster.account_id}"
     return f"arn:{cluster.partition}:eks:{where}:cluster/{name}"
@@ -53,12 +53,12 @@ def role_name(cluster: str, purpose: str) -> str:
     return name
 
 
-def role_arn(cluster: EksCluster, role: str) -> str:
+def role_arn(cluster: EksClusterSettings, role: str) -> str:
     """Return the ARN of a role of the cluster's account, by its name."""
     return f"arn:{cluster.partition}:iam::{cluster.account_id}:role/{role}"
 
 
-def managed_policy(cluster: EksCluster, name: str) -> str:
+def managed_policy(cluster: EksClusterSettings, name: str) -> str:
     """Return the ARN of a policy that AWS manages; `name` has its path (`service-role/...`)."""
     return f"arn:{cluster.partition}:iam::aws:policy/{name}"
 
@@ -83,7 +83,7 @@ def flow_logs(cluster: str) -> str:
     return f"/{PROJECT}/{cluster}/flow"
 
 
-def log_group_arn(cluster: EksCluster, group: str) -> str:
+def log_group_arn(cluster: EksClusterSettings, group: str) -> str:
     """Return a log group's ARN, without the `:*` that stands for its streams."""
     where = f"{cluster.aws_region}:{cluster.account_id}"
     return f"arn:{cluster.partition}:logs:{where}:log-group:{group}"

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from models.core.base import Model
-from models.settings.eks import ZONE_LETTERS, EksCluster
+from models.settings.eks import ZONE_LETTERS, EksClusterSettings
 
 CONTROL_PLANE_PREFIX: Final = 28
 """Sixteen addresses for EKS's own interfaces: "at least six ... we recommend at least 16" and
@@ -62,7 +62,7 @@ class Subnet(Model):
         return f"{self.role.value}-{self.zone}"
 
 
-def subnets(cluster: EksCluster) -> tuple[Subnet, ...]:
+def subnets(cluster: EksClusterSettings) -> tuple[Subnet, ...]:
     """Return the subnets of a cluster's VPC, by zone and then role.
 
     Of a zone's slot (an eighth of the VPC) the first half is for nodes and pods, an eighth for
@@ -95,13 +95,13 @@ def of_role(plan: Iterable[Subnet], role: SubnetRole) -> tuple[Subnet, ...]:
     return tuple(subnet for subnet in plan if subnet.role is role)
 
 
-def nat_zones(cluster: EksCluster) -> tuple[str, ...]:
+def nat_zones(cluster: EksClusterSettings) -> tuple[str, ...]:
     """Return the zones that have a NAT gateway: each, or with `single_nat` the first by name."""
     zones = tuple(sorted(cluster.zones))
     return zones[:1] if cluster.single_nat else zones
 
 
-def nat_zone(cluster: EksCluster, zone: str) -> str:
+def nat_zone(cluster: EksClusterSettings, zone: str) -> str:
     """Return the zone whose NAT gateway the nodes of `zone` use."""
     zones = nat_zones(cluster)
     return zone if zone in zones else zones[0]
@@ -122,7 +122,7 @@ def endpoint_service(aws_region: str, service: str) -> str:
     return f"com.amazonaws.{aws_region}.{service}"
 
 
-def node_room(cluster: EksCluster) -> int:
+def node_room(cluster: EksClusterSettings) -> int:
     """Return how many nodes find addresses in one zone."""
     zone = cluster.zones[0]
     size = _slot(cluster.cidr, zone)[SubnetRole.NODES].num_addresses

@@ -1,13 +1,13 @@
 """IAM documents of the operators that bring secrets and certificates into a region."""
 
 from models.aws import iam
-from models.settings.certificates import Certificates
-from models.settings.eks import EksCluster
+from models.settings.certificates import CertificateSettings
+from models.settings.eks import EksClusterSettings
 from models.settings.secrets import SecretSource, prefix_of
 
 
 def read_secrets(
-    cluster: EksCluster, source: SecretSource, environment: str, region: str
+    cluster: EksClusterSettings, source: SecretSource, environment: str, region: str
 ) -> iam.Document:
     """Return what External Secrets may do: read the secrets below its prefix.
 
@@ -39,7 +39,9 @@ def read_secrets(
     return iam.document(read, decrypt)
 
 
-def prove_names(cluster: EksCluster, certificates: Certificates, hostname: str) -> iam.Document:
+def prove_names(
+    cluster: EksClusterSettings, certificates: CertificateSettings, hostname: str
+) -> iam.Document:
     """Return what cert-manager may do: write the challenge record of one name in one zone.
 
     Upstream's own policy (cert-manager documentation, Route 53) writes any TXT record of any zone,

@@ -6,7 +6,7 @@ need is the same, and switching is a setting (`storage.objects.kind`).
 
 from models.core.base import Model
 from models.core.names import OBJECTS_NAMESPACE
-from models.settings.regions import Credentials, ObjectStore, ObjectStoreKind
+from models.settings.storage import Credentials, ObjectStoreKind, ObjectStoreSettings
 
 MINIO_SERVICE = "minio"
 """Name of the Service that the operator makes for every tenant (`MinIOCIServiceName`)."""
@@ -33,7 +33,7 @@ class S3Store(Model):
         return f"s3://{self.bucket}/{self.prefix}{model}/{revision}/"
 
 
-def store_of(objects: ObjectStore) -> S3Store:
+def store_of(objects: ObjectStoreSettings) -> S3Store:
     """Return the store that a region's settings describe."""
     return S3Store(
         endpoint=_endpoint(objects),
@@ -47,7 +47,7 @@ def store_of(objects: ObjectStore) -> S3Store:
     )
 
 
-def _endpoint(objects: ObjectStore) -> str | None:
+def _endpoint(objects: ObjectStoreSettings) -> str | None:
     if objects.kind is not ObjectStoreKind.MINIO:
         return objects.endpoint
     assert objects.minio is not None, "checked by the settings"
@@ -55,7 +55,7 @@ def _endpoint(objects: ObjectStore) -> str | None:
     return f"{scheme}://{MINIO_SERVICE}.{OBJECTS_NAMESPACE}.svc.cluster.local"
 
 
-def _path_style(objects: ObjectStore) -> bool:
+def _path_style(objects: ObjectStoreSettings) -> bool:
     """Path style unless it is AWS: other stores seldom have a DNS name for each bucket."""
     if objects.path_style is not None:
         return objects.path_style

@@ -16,9 +16,9 @@ from models.facts.charts import Chart, chart_source
 from models.plan.changes import is_storage
 from models.plan.plan import PlannedPool, PlannedRegion, PlatformPlan
 from models.settings.certificates import ISSUED
-from models.settings.regions import ObjectStoreKind, VolumeBackend
 from models.settings.secrets import SecretsKind
 from models.settings.settings import Serving
+from models.settings.storage import ObjectStoreKind, VolumeBackend
 
 Needed = Callable[[PlatformPlan, PlannedRegion], bool]
 

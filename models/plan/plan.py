@@ -27,7 +27,12 @@ from models.settings.options import (
     Observability,
     Operators,
 )
-from models.settings.regions import EksCluster, ExistingCluster, NodePool, Region
+from models.settings.regions import (
+    EksClusterSettings,
+    ExistingClusterSettings,
+    PoolSettings,
+    RegionSettings,
+)
 from models.settings.secrets import SecretUse
 from models.settings.settings import Serving
 
@@ -39,7 +44,7 @@ class PlannedPool(Model):
     `accelerator` is the slice, and the shape's GPUs are what the scheduler counts: slices or turns.
     """
 
-    settings: NodePool
+    settings: PoolSettings
     shape: MachineShape
     accelerator: Accelerator | None
     usd_per_hour: float | None
@@ -110,7 +115,7 @@ class PlannedRegion(Model):
     what the region adds (its certificate), `secrets` the Secrets taken from its source.
     """
 
-    settings: Region
+    settings: RegionSettings
     pools: tuple[PlannedPool, ...]
     models: tuple[PlannedModel, ...]
     seed_pool: PlannedPool
@@ -128,10 +133,10 @@ class PlannedRegion(Model):
         return self.settings.name
 
     @property
-    def eks(self) -> EksCluster | None:
+    def eks(self) -> EksClusterSettings | None:
         """The EKS cluster that the stack makes for the region; None where one exists already."""
         cluster = self.settings.cluster
-        return cluster if isinstance(cluster, EksCluster) else None
+        return cluster if isinstance(cluster, EksClusterSettings) else None
 
     @property
     def config_keys(self) -> dict[str, str]:
@@ -148,7 +153,7 @@ class PlannedRegion(Model):
     def context(self) -> str | None:
         """The context that names an existing cluster in the kubeconfig; None on EKS."""
         cluster = self.settings.cluster
-        return cluster.context if isinstance(cluster, ExistingCluster) else None
+        return cluster.context if isinstance(cluster, ExistingClusterSettings) else None
 
 
 class Totals(Model):

@@ -21,10 +21,11 @@ from models.core.names import (
     provider_object,
 )
 from models.settings.certificates import Issuer
-from models.settings.eks import EksCluster
-from models.settings.gateway import FallbackProvider, Gateway
-from models.settings.regions import Credentials, ObjectStoreKind, Region
+from models.settings.eks import EksClusterSettings
+from models.settings.gateway import FallbackProviderSettings, Gateway
+from models.settings.regions import RegionSettings
 from models.settings.secrets import SecretKey, SecretsKind, SecretUse, remote_name
+from models.settings.storage import Credentials, ObjectStoreKind
 
 _KEY_PAIR: Final = (
     SecretKey(key="tls.crt", property="tls.crt"),
@@ -38,7 +39,7 @@ _TLS: Final = "kubernetes.io/tls"
 class RegionSecrets:
     """What a row is asked for: one region of a stack."""
 
-    region: Region
+    region: RegionSettings
     gateway: Gateway
     environment: str
 
@@ -115,7 +116,7 @@ _PROVIDER_KEYS: Final = {"AWSBedrock": "credentials"}
 """What Envoy AI Gateway 1.1 calls the key in a provider's Secret; else apiKey."""
 
 
-def _provider(request: RegionSecrets, provider: FallbackProvider) -> SecretUse:
+def _provider(request: RegionSecrets, provider: FallbackProviderSettings) -> SecretUse:
     """The key by which the gateway asks a provider."""
     key = _PROVIDER_KEYS.get(provider.schema_name, "apiKey")
     return SecretUse(
@@ -165,23 +166,25 @@ _ROWS: Final[tuple[_SecretRow, ...]] = (
 )
 
 
-def secret_uses(region: Region, gateway: Gateway, environment: str) -> tuple[SecretUse, ...]:
+def secret_uses(
+    region: RegionSettings, gateway: Gateway, environment: str
+) -> tuple[SecretUse, ...]:
     """Return the Secrets that the region takes from its source, whatever the source is."""
     asked = RegionSecrets(region=region, gateway=gateway, environment=environment)
     rows = [row.use(asked) for row in _ROWS if row.needed(asked)]
     return (*rows, *(_provider(asked, each) for each in region.fallback_providers))
 
 
-def region_gateway(region: Region, gateway: Gateway) -> Gateway:
+def region_gateway(region: RegionSettings, gateway: Gateway) -> Gateway:
     """Return the gateway's options for a region: with the Secret of the certificate it gets."""
     if region.certificates.issuer is Issuer.NONE or gateway.tls_secret is not None:
         return gateway
     return gateway.model_copy(update={"tls_secret": GATEWAY_TLS_SECRET})
 
 
-def secret_problems(region: Region, path: str, gateway: Gateway) -> list[Finding]:
+def secret_problems(region: RegionSettings, path: str, gateway: Gateway) -> list[Finding]:
     """Return what does not fit between a region's cluster, its secrets and its certificate."""
-    eks = region.cluster if isinstance(region.cluster, EksCluster) else None
+    eks = region.cluster if isinstance(region.cluster, EksClusterSettings) else None
     return [
         *_source_problems(region, path, eks),
         *_name_problems(region, path, gateway),
@@ -189,7 +192,9 @@ def secret_problems(region: Region, path: str, gateway: Gateway) -> list[Finding
     ]
 
 
-def _source_problems(region: Region, path: str, eks: EksCluster | None) -> Iterator[Finding]:
+def _source_problems(
+    region: RegionSettings, path: str, eks: EksClusterSettings | None
+) -> Iterator[Finding]:
     source = region.secrets
     if source.kind is SecretsKind.AWS and eks is None and source.aws_region is None:
         yield Finding(
@@ -208,7 +213,7 @@ def _source_problems(region: Region, path: str, eks: EksCluster | None) -> Itera
         )
 
 
-def _name_problems(region: Region, path: str, gateway: Gateway) -> Iterator[Finding]:
+def _name_problems(region: RegionSettings, path: str, gateway: Gateway) -> Iterator[Finding]:
     issuer = region.certificates.issuer
     if issuer is not Issuer.NONE and gateway.hostname is None:
         yield Finding(
@@ -219,7 +224,9 @@ def _name_problems(region: Region, path: str, gateway: Gateway) -> Iterator[Find
         )
 
 
-def _acme_problems(region: Region, path: str, eks: EksCluster | None) -> Iterator[Finding]:
+def _acme_problems(
+    region: RegionSettings, path: str, eks: EksClusterSettings | None
+) -> Iterator[Finding]:
     if region.certificates.issuer is not Issuer.ACME:
         return
     if eks is None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from models.core.base import GIB, Model
 from models.facts.contract import EngineContract
-from models.settings.regions import NodePool
+from models.settings.regions import PoolSettings
 
 _RESERVED_VCPUS: Final = 1.0
 """vCPUs per node left to the kubelet, the container runtime and the daemons of the pool."""
@@ -91,7 +91,7 @@ def pods_per_node(shape: MachineShape, resources: PodResources) -> int:
     )
 
 
-def pool_gpus(pool: NodePool, shape: MachineShape) -> int:
+def pool_gpus(pool: PoolSettings, shape: MachineShape) -> int:
     """Return the GPUs of a pool at its maximum size."""
     return pool.max * shape.gpus
 

@@ -34,7 +34,7 @@ OURS: Final = frozenset({Issuer.CA, Issuer.PRIVATE_CA})
 """The issuers whose authority clients do not know: they are told its certificate."""
 
 
-class Certificates(Model):
+class CertificateSettings(Model):
     """How a region's gateway gets its certificate (docs/secrets.md)."""
 
     issuer: Issuer = Issuer.NONE

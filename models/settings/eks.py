@@ -41,7 +41,7 @@ def _network(key: str, text: str) -> ipaddress.IPv4Network:
         raise ValueError(message) from None
 
 
-class EksCluster(Model):
+class EksClusterSettings(Model):
     """An EKS cluster that the stack makes."""
 
     kind: Literal["eks"]

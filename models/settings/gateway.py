@@ -90,7 +90,7 @@ class Gateway(Model):
         return bool(self.clients) or self.api_keys_secret is not None
 
 
-class FallbackProvider(Model):
+class FallbackProviderSettings(Model):
     """A provider that answers when none of a model's replicas in the region can.
 
     Requests, prompts included, leave the platform then.

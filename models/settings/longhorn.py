@@ -64,7 +64,7 @@ class Backup(Model):
     theirs."""
 
 
-class Longhorn(Model):
+class LonghornSettings(Model):
     """How Longhorn keeps volumes (docs/storage.md)."""
 
     replicas: Annotated[int, Field(ge=1, le=5)] | None = None
@@ -82,6 +82,6 @@ class Longhorn(Model):
     """Recurring backups."""
 
 
-def replica_count(options: Longhorn, storage_nodes: int) -> int:
+def replica_count(options: LonghornSettings, storage_nodes: int) -> int:
     """Return the copies of each block: what is asked, else one a storage node, 3 at most."""
     return options.replicas or max(1, min(_REPLICAS, storage_nodes))

@@ -35,7 +35,7 @@ class MinioPool(Model):
         return self.servers * self.volumes_per_server
 
 
-class Minio(Model):
+class MinioSettings(Model):
     """A MinIO tenant that the stack makes."""
 
     pools: Annotated[tuple[MinioPool, ...], Field(min_length=1)]

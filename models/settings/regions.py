@@ -7,12 +7,11 @@ from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from models.core.base import DnsLabel, Model
 from models.facts.sharing import Sharing
-from models.settings.certificates import Certificates
-from models.settings.eks import EksCluster
-from models.settings.gateway import FallbackProvider
-from models.settings.longhorn import Longhorn
-from models.settings.minio import Minio
+from models.settings.certificates import CertificateSettings
+from models.settings.eks import EksClusterSettings
+from models.settings.gateway import FallbackProviderSettings
 from models.settings.secrets import SecretSource
+from models.settings.storage import Storage
 
 GPU_TAINT_KEY: Final = "nvidia.com/gpu"
 """Taint of every GPU pool: what does not ask for a GPU is kept off. The GPU operator's own
@@ -22,7 +21,7 @@ POOL_LABEL: Final = "triplane.dev/pool"
 """Node label that names the pool."""
 
 
-class ExistingCluster(Model):
+class ExistingClusterSettings(Model):
     """A cluster that exists: on-premises, edge, the sandbox, any cloud."""
 
     kind: Literal["existing"]
@@ -33,7 +32,7 @@ class ExistingCluster(Model):
     `triplane-sandbox` is a control plane that `make up` starts."""
 
 
-Cluster = Annotated[EksCluster | ExistingCluster, Field(discriminator="kind")]
+Cluster = Annotated[EksClusterSettings | ExistingClusterSettings, Field(discriminator="kind")]
 
 
 NodeName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
@@ -105,7 +104,7 @@ class GpuSoftware(StrEnum):
     NONE = "none"
 
 
-class NodePool(Model):
+class PoolSettings(Model):
     """Nodes of one shape. Exactly one of `instance_type` and `node` says which shape."""
 
     name: DnsLabel
@@ -191,194 +190,22 @@ class NodePool(Model):
         return (Taint(key=GPU_TAINT_KEY, value="present"), *self.taints)
 
 
-class VolumeBackend(StrEnum):
-    """What provides read-write-many volumes for weights."""
-
-    LONGHORN = "longhorn"
-    LOCAL_PATH = "local-path"
-    EXISTING_CLASS = "existing-class"
-
-
-class ObjectStoreKind(StrEnum):
-    """Where weights are kept before they are seeded."""
-
-    MINIO = "minio"
-    S3 = "s3"
-    ENDPOINT = "endpoint"
-
-
-class Credentials(StrEnum):
-    """Where keys of an object store come from.
-
-    `pod-identity`: the pod's own identity (or a store that asks for none). `config`: the secret
-    stack setting `triplane:<region>-object-store`, JSON with access_key_id and secret_access_key.
-    `secret-store`: the secret `object-store` of the region's `secrets`, with the same properties.
-    """
-
-    POD_IDENTITY = "pod-identity"
-    CONFIG = "config"
-    SECRET_STORE = "secret-store"  # noqa: S105 - a kind, not a secret
-
-
-KeyArn = Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/\S+$")]
-"""The ARN of a KMS key."""
-
-
-class ObjectStore(Model):
-    """The S3 store that weights are seeded from, at `s3://<bucket>/<prefix><model>/<revision>/`."""
-
-    kind: ObjectStoreKind
-    """Any S3 endpoint (SeaweedFS, Ceph, ...), AWS S3, or a MinIO tenant that the stack makes."""
-    bucket: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
-    """The bucket with the models' weights."""
-    prefix: Annotated[str, Field(pattern=r"^([A-Za-z0-9_-][A-Za-z0-9._-]*/)*$")] = "models/"
-    """What the weights' keys begin with."""
-    endpoint: Annotated[str, Field(pattern=r"^https?://[^\s/]+(:\d+)?$")] | None = None
-    """The store's URL, for kind `endpoint`."""
-    region: str = "us-east-1"
-    """The region that requests are signed for."""
-    credentials: Credentials = Credentials.POD_IDENTITY
-    """Where the seeding Job gets its keys: the pod's own identity (or none); `config`, the secret
-    stack setting `triplane:<region>-object-store`, JSON with `access_key_id` and
-    `secret_access_key` (`pulumi config set --secret`); `secret-store`, the secret `object-store`
-    with the same properties in the region's `secrets`."""
-    minio: Minio | None = None
-    """The tenant, for kind `minio`."""
-    path_style: bool | None = None
-    """Puts the bucket into the path of the address instead of the host name; without it so for
-    every store but AWS S3."""
-    ca_secret: DnsLabel | None = None
-    """A Secret in `triplane-models` whose `ca.crt` the store's certificate is checked with."""
-    require_checksums: bool = False
-    """Refuses files that no checksum vouches for (docs/seeding.md)."""
-    create: bool | None = None
-    """Kind `s3`: whether the stack makes the bucket; without it, it does in a region of kind `eks`.
-    """
-    key_arn: KeyArn | None = None
-    """The KMS key of a bucket that exists, where it has one of its own."""
-
-    @model_validator(mode="after")
-    def endpoint_is_given_where_it_is_needed(self) -> Self:
-        """AWS S3 has its own endpoints; every other store needs one."""
-        if self.kind is ObjectStoreKind.ENDPOINT and self.endpoint is None:
-            message = "kind 'endpoint' needs endpoint, for example http://s3.storage.svc:8333"
-            raise ValueError(message)
-        if self.kind is ObjectStoreKind.S3 and self.endpoint is not None:
-            message = "kind 's3' is AWS S3 and takes no endpoint; use kind 'endpoint'"
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def tenant_is_described_where_it_is_made(self) -> Self:
-        """A tenant needs pools and keys; other kinds have no use for either part."""
-        if (self.kind is ObjectStoreKind.MINIO) != (self.minio is not None):
-            message = (
-                f"kind {self.kind.value!r} and the key minio do not fit: kind 'minio' needs minio "
-                "(pools of servers and drives), every other kind takes none"
-            )
-            raise ValueError(message)
-        if self.kind is not ObjectStoreKind.MINIO:
-            return self
-        if self.endpoint is not None:
-            message = "kind 'minio' has its endpoint in the cluster; leave endpoint out"
-            raise ValueError(message)
-        if self.credentials is Credentials.POD_IDENTITY:
-            message = (
-                "kind 'minio' needs credentials 'config' (the secret stack setting "
-                "triplane:<region>-object-store) or 'secret-store': the tenant is started with them"
-            )
-            raise ValueError(message)
-        return self
-
-
-class Collect(StrEnum):
-    """What is removed from the models' volume once every engine runs its revision.
-
-    `revisions`: complete revisions of a placed model that are older than the one in use. `all`:
-    these, and the revisions of models that the region places no more.
-    """
-
-    OFF = "off"
-    REVISIONS = "revisions"
-    ALL = "all"
-
-
-class Storage(Model):
-    """A region's storage."""
-
-    volumes: VolumeBackend
-    """What provides read-write-many volumes for weights."""
-    storage_class: DnsLabel | None = None
-    """The existing class, for `existing-class`; with `local-path` the name of the class that is
-    made."""
-    capacity_gib: PositiveInt | None = None
-    """Size of the models' volume (GiB); without it, sized from the models placed."""
-    objects: ObjectStore
-    """The store that weights are seeded from."""
-    longhorn: Longhorn = Longhorn()
-    """How Longhorn keeps volumes."""
-    collect: Collect = Collect.OFF
-    """Removes revisions from the models' volume once every engine runs its own: `revisions` those
-    of placed models that are older than the one in use, `all` also those of models that the
-    region places no more."""
-
-    @model_validator(mode="after")
-    def existing_class_is_named(self) -> Self:
-        """An existing class can only be used by its name."""
-        if self.volumes is VolumeBackend.EXISTING_CLASS and self.storage_class is None:
-            message = (
-                "volumes 'existing-class' needs storage_class (kubectl get storageclass lists them)"
-            )
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def longhorn_is_used_where_it_is_described(self) -> Self:
-        """Longhorn's classes are made by the stack; without Longhorn its options do nothing."""
-        if self.volumes is VolumeBackend.LONGHORN and self.storage_class is not None:
-            message = (
-                "volumes 'longhorn' makes its own classes; leave storage_class out, or use volumes "
-                "'existing-class'"
-            )
-            raise ValueError(message)
-        if self.volumes is not VolumeBackend.LONGHORN and self.longhorn != Longhorn():
-            message = (
-                f"the key longhorn does nothing with volumes {self.volumes.value!r}; remove it"
-            )
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def backups_leave_the_cluster(self) -> Self:
-        """A backup kept on the volumes that it is a backup of is none."""
-        backup = self.longhorn.backup
-        if backup is None or backup.bucket is not None:
-            return self
-        if self.objects.kind is ObjectStoreKind.MINIO:
-            message = (
-                "longhorn.backup would go to the tenant whose drives lie on Longhorn; name a "
-                "bucket outside the cluster (backup.bucket, backup.region)"
-            )
-            raise ValueError(message)
-        return self
-
-
-class Region(Model):
+class RegionSettings(Model):
     """One region: a worker cluster with its pools and storage."""
 
     name: Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]{0,18}[a-z0-9])?$")]
     """Key of the outputs, and part of resource names."""
     cluster: Cluster
     """The worker cluster: one that exists, or an EKS cluster that the stack makes."""
-    pools: Annotated[tuple[NodePool, ...], Field(min_length=1)]
+    pools: Annotated[tuple[PoolSettings, ...], Field(min_length=1)]
     """Its node pools."""
     storage: Storage
     """Volumes and the object store."""
     secrets: SecretSource = SecretSource()
     """What keeps the region's secrets."""
-    certificates: Certificates = Certificates()
+    certificates: CertificateSettings = CertificateSettings()
     """How the gateway gets its certificate."""
-    fallback_providers: tuple[FallbackProvider, ...] = ()
+    fallback_providers: tuple[FallbackProviderSettings, ...] = ()
     """Who answers when no replica can, in this order (docs/gateway.md)."""
     suspended: bool = False
     """What exists of the region stays as it is, while the others go on (docs/environments.md)."""

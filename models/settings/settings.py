@@ -31,7 +31,7 @@ from models.settings.options import (
     Range,
     Rollout,
 )
-from models.settings.regions import Region
+from models.settings.regions import RegionSettings
 
 
 class Serving(StrEnum):
@@ -84,7 +84,7 @@ class Settings(Model):
 
     environment: Environment
     """Selects the engine profile below, and how strict the proofs are."""
-    regions: Annotated[tuple[Region, ...], Field(min_length=1)]
+    regions: Annotated[tuple[RegionSettings, ...], Field(min_length=1)]
     """Worker clusters."""
     models: tuple[ModelSettings, ...]
     """What is served, and where."""

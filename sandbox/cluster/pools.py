@@ -17,7 +17,7 @@ from models.facts.sharing import (
     sharing_labels,
     slice_of,
 )
-from models.settings.regions import POOL_LABEL, NodePool, Region
+from models.settings.regions import POOL_LABEL, PoolSettings, RegionSettings
 from sandbox.cluster.nodes import GpuSpec, NodeSpec, NodeTaint, NodeTaintEffect
 from sandbox.core.errors import SandboxError
 
@@ -26,12 +26,12 @@ RESERVED_MEMORY_SHARE: Final = 0.05
 """What a kubelet keeps: less than `models/plan/sizing.py` leaves, which also counts daemons."""
 
 
-def nodes_of(region: Region, catalog: Catalog) -> tuple[NodeSpec, ...]:
+def nodes_of(region: RegionSettings, catalog: Catalog) -> tuple[NodeSpec, ...]:
     """Return the nodes of a region. Raises `SandboxError` for a shape the catalog lacks."""
     return tuple(_node(pool, index, catalog) for pool in region.pools for index in range(pool.max))
 
 
-def _node(pool: NodePool, index: int, catalog: Catalog) -> NodeSpec:
+def _node(pool: PoolSettings, index: int, catalog: Catalog) -> NodeSpec:
     vcpus, memory_gib, gpus = _shape(pool, catalog)
     memory_mib = int(memory_gib * 1024)
     return NodeSpec(
@@ -53,11 +53,11 @@ def _node(pool: NodePool, index: int, catalog: Catalog) -> NodeSpec:
     )
 
 
-def _labels(pool: NodePool) -> Mapping[str, str]:
+def _labels(pool: PoolSettings) -> Mapping[str, str]:
     return {POOL_LABEL: pool.name, **sharing_labels(pool.sharing)}
 
 
-def _shape(pool: NodePool, catalog: Catalog) -> tuple[int, float, int]:
+def _shape(pool: PoolSettings, catalog: Catalog) -> tuple[int, float, int]:
     if pool.node is not None:
         return pool.node.vcpus, pool.node.memory_gib, pool.node.gpus
     instance = catalog.instance_types.get(pool.instance_type or "")
@@ -67,7 +67,7 @@ def _shape(pool: NodePool, catalog: Catalog) -> tuple[int, float, int]:
     return instance.vcpus, instance.memory_gib, instance.gpus
 
 
-def _gpu(pool: NodePool, gpus: int, catalog: Catalog) -> GpuSpec | None:
+def _gpu(pool: PoolSettings, gpus: int, catalog: Catalog) -> GpuSpec | None:
     if pool.accelerator is None or gpus == 0:
         return None
     accelerator = catalog.accelerator_of(pool.accelerator)
@@ -77,7 +77,7 @@ def _gpu(pool: NodePool, gpus: int, catalog: Catalog) -> GpuSpec | None:
     return _shared(pool, accelerator, gpus)
 
 
-def _shared(pool: NodePool, card: Accelerator, gpus: int) -> GpuSpec:
+def _shared(pool: PoolSettings, card: Accelerator, gpus: int) -> GpuSpec:
     """Return the GPUs as the GPU operator's device plugin and feature discovery would show them."""
     count, product = gpus, card.product
     match pool.sharing:

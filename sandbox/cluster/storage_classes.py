@@ -6,14 +6,15 @@ and Pulumi's wait both look it up.
 
 from typing import Final
 
-from models.settings.regions import Region, VolumeBackend
+from models.settings.regions import RegionSettings
+from models.settings.storage import VolumeBackend
 from sandbox.core.kube import Api
 
 _PATH: Final = "/apis/storage.k8s.io/v1/storageclasses"
 _PROVISIONER: Final = "sandbox.triplane.dev/any"
 
 
-def expected(region: Region) -> tuple[str, ...]:
+def expected(region: RegionSettings) -> tuple[str, ...]:
     """Return the classes that a region's settings refer to and that the stack does not make."""
     storage = region.storage
     if storage.volumes is not VolumeBackend.EXISTING_CLASS or storage.storage_class is None:

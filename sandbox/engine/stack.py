@@ -21,8 +21,9 @@ from typing import Any, Final, cast
 
 from catalog.loader import load
 from models.core.problems import ProblemsError
-from models.settings.regions import Credentials, ExistingCluster, Region
+from models.settings.regions import ExistingClusterSettings, RegionSettings
 from models.settings.settings import Settings, parse
+from models.settings.storage import Credentials
 from sandbox import toolchain
 from sandbox.aws.lifecycle.side import AwsSide, is_on
 from sandbox.cluster import cluster, storage_classes
@@ -146,7 +147,7 @@ class SandboxStack:
         contexts: dict[str, Path] = {}
         catalog = load()
         for region in settings.regions:
-            if not isinstance(region.cluster, ExistingCluster):
+            if not isinstance(region.cluster, ExistingClusterSettings):
                 continue
             running = cluster.start(
                 self.sandbox_name(region.name),
@@ -234,7 +235,7 @@ class SandboxStack:
         existing = {
             region.cluster.context: cluster.kubeconfig(self.sandbox_name(region.name))
             for region in self.settings().regions
-            if isinstance(region.cluster, ExistingCluster)
+            if isinstance(region.cluster, ExistingClusterSettings)
         }
         if self.aws is None:
             return list(existing)
@@ -325,10 +326,10 @@ def _print(text: str) -> None:
     print(text, flush=True)
 
 
-def _is_sandbox(region: Region) -> bool:
+def _is_sandbox(region: RegionSettings) -> bool:
     """Tell whether a region's cluster is one that is started here without further ado."""
     given = region.cluster
-    return isinstance(given, ExistingCluster) and given.context.startswith(CONTEXT_PREFIX)
+    return isinstance(given, ExistingClusterSettings) and given.context.startswith(CONTEXT_PREFIX)
 
 
 def _arguments() -> argparse.Namespace:

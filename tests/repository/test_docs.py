@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from models.engine.profiles import EngineOverrides, Parallelism
 from models.settings.exceptions import RecordedException
-from models.settings.gateway import FallbackProvider, Gateway, RateLimit, Traffic
+from models.settings.gateway import FallbackProviderSettings, Gateway, RateLimit, Traffic
 from models.settings.options import (
     Alerting,
     AutoscalingOptions,
@@ -20,16 +20,15 @@ from models.settings.options import (
     Rollout,
 )
 from models.settings.regions import (
-    EksCluster,
-    ExistingCluster,
-    NodePool,
+    EksClusterSettings,
+    ExistingClusterSettings,
     NodeShape,
-    ObjectStore,
-    Region,
-    Storage,
+    PoolSettings,
+    RegionSettings,
     Taint,
 )
 from models.settings.settings import ModelSettings, Settings
+from models.settings.storage import ObjectStoreSettings, Storage
 
 pytestmark = pytest.mark.pure
 
@@ -37,15 +36,15 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 SETTINGS: Final[tuple[type[BaseModel], ...]] = (
     Settings,
-    Region,
-    EksCluster,
-    ExistingCluster,
-    NodePool,
+    RegionSettings,
+    EksClusterSettings,
+    ExistingClusterSettings,
+    PoolSettings,
     NodeShape,
     Taint,
     Storage,
-    ObjectStore,
-    FallbackProvider,
+    ObjectStoreSettings,
+    FallbackProviderSettings,
     ModelSettings,
     Parallelism,
     EngineOverrides,

@@ -45,6 +45,7 @@ def test_every_field_of_every_class_is_said_once() -> None:
     for name, of in classes().items():
         assert set(docstrings(of)) == set(of.model_fields), name
         assert page.count(f"<!-- settings: {name} -->\n| key") == 1
+        assert f"# {name.removesuffix('Settings') or name}\n" in page, "links lead to headings"
     assert page.count("*later*") == len(LATER) + 1, "and once where the word is explained"
 
 

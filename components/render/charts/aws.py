@@ -12,7 +12,7 @@ from models.core.names import GATEWAY_NAMESPACE
 from models.facts.mirroring import mirrored
 from models.plan.operators import CLUSTER_AUTOSCALER, LOAD_BALANCER_CONTROLLER
 from models.plan.plan import PlannedRegion, PlatformPlan
-from models.settings.eks import EksCluster
+from models.settings.eks import EksClusterSettings
 
 _NOBODY: Final = 65534
 _POD: Final = {
@@ -112,7 +112,7 @@ def load_balancer_controller(plan: PlatformPlan, region: PlannedRegion) -> dict[
     return values
 
 
-def _cluster(region: PlannedRegion) -> EksCluster:
+def _cluster(region: PlannedRegion) -> EksClusterSettings:
     if region.eks is None:
         message = f"region {region.name!r} is not on EKS"
         raise ValueError(message)

@@ -10,10 +10,10 @@ from components.render.gateway.kinds import (
     ServiceBackendSpec,
 )
 from models.core.names import provider_object
-from models.settings.gateway import FallbackProvider
+from models.settings.gateway import FallbackProviderSettings
 
 
-def backend(provider: FallbackProvider) -> BackendSpec:
+def backend(provider: FallbackProviderSettings) -> BackendSpec:
     """Return the provider's host, whose certificate a public authority must have signed."""
     return {
         "endpoints": [{"fqdn": {"hostname": provider.hostname, "port": 443}}],
@@ -21,7 +21,7 @@ def backend(provider: FallbackProvider) -> BackendSpec:
     }
 
 
-def service_backend(provider: FallbackProvider) -> ServiceBackendSpec:
+def service_backend(provider: FallbackProviderSettings) -> ServiceBackendSpec:
     """Return the API that the provider speaks; the AI gateway translates to it."""
     schema: ApiSchema = {"name": provider.schema_name}
     if provider.api_version is not None:
@@ -35,7 +35,7 @@ def service_backend(provider: FallbackProvider) -> ServiceBackendSpec:
     }
 
 
-def security(provider: FallbackProvider) -> BackendSecuritySpec:
+def security(provider: FallbackProviderSettings) -> BackendSecuritySpec:
     """Return how the gateway proves to the provider who asks."""
     name = provider_object(provider.name)
     key: KeyReference = {"secretRef": {"kind": "Secret", "name": name}}

@@ -22,7 +22,12 @@ from models.core.names import (
     provider_object,
 )
 from models.plan.plan import PlannedModel
-from models.settings.gateway import ENGINE_KEEP_ALIVE_SEC, FallbackProvider, Gateway, Traffic
+from models.settings.gateway import (
+    ENGINE_KEEP_ALIVE_SEC,
+    FallbackProviderSettings,
+    Gateway,
+    Traffic,
+)
 
 _RETRIED: Final = (502, 503, 504)
 _TRIGGERS: Final = ("connect-failure", "refused-stream", "retriable-status-codes")
@@ -52,7 +57,7 @@ def service_backend(model: PlannedModel) -> ServiceBackendSpec:
 
 
 def route(
-    model: PlannedModel, options: Gateway, providers: Sequence[FallbackProvider] = ()
+    model: PlannedModel, options: Gateway, providers: Sequence[FallbackProviderSettings] = ()
 ) -> RouteSpec:
     """Return the AIGatewayRoute: requests for the model's id go to its replicas.
 

@@ -4,7 +4,7 @@ from typing import Final, NotRequired, TypedDict
 
 from components.render.secrets.secrets import duration
 from models.core.names import AUTHORITY, GATEWAY_CA_SECRET, ISSUER
-from models.settings.certificates import Certificates
+from models.settings.certificates import CertificateSettings
 
 CERTIFICATE_API: Final = "cert-manager.io/v1"
 _GROUP: Final = "cert-manager.io"
@@ -129,7 +129,7 @@ def ca_issuer() -> IssuerSpec:
     return {"ca": {"secretName": AUTHORITY}}
 
 
-def acme_issuer(certificates: Certificates, aws_region: str, zone: str) -> IssuerSpec:
+def acme_issuer(certificates: CertificateSettings, aws_region: str, zone: str) -> IssuerSpec:
     """Return the ClusterIssuer that asks a public authority and proves names in Route 53."""
     assert certificates.email is not None, "checked by the settings"
     return {

@@ -13,7 +13,7 @@ from components.render.common import tolerations
 from models.core.names import LONGHORN_RELEASE
 from models.plan.plan import PlannedRegion, PlatformPlan
 from models.plan.storage.resolved import replicas, storage_pool
-from models.settings.longhorn import Longhorn, VolumeUse
+from models.settings.longhorn import LonghornSettings, VolumeUse
 from models.settings.regions import POOL_LABEL, Taint
 
 NAMESPACE: Final = "longhorn-system"
@@ -152,7 +152,7 @@ def _shared(region: PlannedRegion) -> dict[str, str]:
     return found
 
 
-def _backed_up(options: Longhorn, use: VolumeUse) -> dict[str, str]:
+def _backed_up(options: LonghornSettings, use: VolumeUse) -> dict[str, str]:
     if options.backup is None or use not in options.backup.volumes:
         return {}
     return {

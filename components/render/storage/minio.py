@@ -20,7 +20,7 @@ from models.facts.mirroring import mirrored, mirrored_image
 from models.plan.plan import PlannedPool, PlannedRegion, PlatformPlan
 from models.plan.storage.resolved import storage_class, storage_pool
 from models.settings.longhorn import VolumeUse
-from models.settings.minio import SIDECAR_CPU, SIDECAR_MEMORY_GIB, Minio, MinioPool
+from models.settings.minio import SIDECAR_CPU, SIDECAR_MEMORY_GIB, MinioPool, MinioSettings
 from models.settings.regions import POOL_LABEL
 
 API: Final = "minio.min.io/v2"
@@ -132,7 +132,7 @@ def tenant(region: PlannedRegion, registry: str | None) -> TenantSpec:
 
 
 def _pool(
-    region: PlannedRegion, minio: Minio, index: int, pool: MinioPool, nodes: PlannedPool
+    region: PlannedRegion, minio: MinioSettings, index: int, pool: MinioPool, nodes: PlannedPool
 ) -> TenantPool:
     name = f"pool-{index}"
     claim = {
@@ -172,7 +172,7 @@ def _sidecar() -> ResourceRequirementsArgsDict:
     return bounded({"cpu": f"{cpu}m", "memory": f"{memory}Mi"})
 
 
-def _resources(minio: Minio) -> ResourceRequirementsArgsDict:
+def _resources(minio: MinioSettings) -> ResourceRequirementsArgsDict:
     return bounded({"cpu": str(minio.cpu), "memory": f"{minio.memory_gib}Gi"})
 
 

@@ -42,7 +42,7 @@ from models.plan.object_store import S3Store, store_of
 from models.plan.plan import PlannedModel, PlannedRegion
 from models.plan.storage.resolved import storage_class
 from models.settings.longhorn import VolumeUse
-from models.settings.regions import Collect, Credentials
+from models.settings.storage import Collect, Credentials
 
 LOCAL_PATH_PROVISIONER: Final = "rancher.io/local-path"
 PROGRAM: Final = "catalog.programs.seed"

@@ -6,18 +6,18 @@ from models.aws.network import node_room
 from models.core.findings import Finding
 from models.core.problems import shown
 from models.plan.aws.node_groups import pool_zones
-from models.settings.eks import EksCluster
+from models.settings.eks import EksClusterSettings
 from models.settings.gateway import Gateway
-from models.settings.regions import CapacityType, NodePool, Region
+from models.settings.regions import CapacityType, PoolSettings, RegionSettings
 
 
-def region_problems(region: Region, gateway: Gateway, path: str) -> list[Finding]:
+def region_problems(region: RegionSettings, gateway: Gateway, path: str) -> list[Finding]:
     """Return what stands against an EKS region; none for a cluster that exists.
 
     `path` is the region's place in the settings.
     """
     cluster = region.cluster
-    if not isinstance(cluster, EksCluster):
+    if not isinstance(cluster, EksClusterSettings):
         return []
     return [
         *_system_pool(region, path),
@@ -26,7 +26,7 @@ def region_problems(region: Region, gateway: Gateway, path: str) -> list[Finding
     ]
 
 
-def _system_pool(region: Region, path: str) -> list[Finding]:
+def _system_pool(region: RegionSettings, path: str) -> list[Finding]:
     """Name service, volumes' driver and operators run somewhere before anything grows a pool."""
     if any(_carries_system(pool) for pool in region.pools):
         return []
@@ -41,7 +41,7 @@ def _system_pool(region: Region, path: str) -> list[Finding]:
     ]
 
 
-def _carries_system(pool: NodePool) -> bool:
+def _carries_system(pool: PoolSettings) -> bool:
     return (
         pool.accelerator is None
         and not pool.taints
@@ -50,7 +50,7 @@ def _carries_system(pool: NodePool) -> bool:
     )
 
 
-def _addresses(cluster: EksCluster, region: Region, path: str) -> list[Finding]:
+def _addresses(cluster: EksClusterSettings, region: RegionSettings, path: str) -> list[Finding]:
     """At their maximum a zone's groups hold a share of each pool, rounded up."""
     room = node_room(cluster)
     problems: list[Finding] = []
@@ -70,12 +70,12 @@ def _addresses(cluster: EksCluster, region: Region, path: str) -> list[Finding]:
     return problems
 
 
-def _share(cluster: EksCluster, pool: NodePool, zone: str) -> int:
+def _share(cluster: EksClusterSettings, pool: PoolSettings, zone: str) -> int:
     zones = pool_zones(cluster, pool)
     return math.ceil(pool.max / len(zones)) if zone in zones else 0
 
 
-def _hostname(cluster: EksCluster, gateway: Gateway, path: str) -> list[Finding]:
+def _hostname(cluster: EksClusterSettings, gateway: Gateway, path: str) -> list[Finding]:
     """A record needs a name in its zone; the zone's own name takes no CNAME (RFC 1034, 3.6.2)."""
     if cluster.domain is None:
         return []

@@ -18,15 +18,9 @@ from models.facts.sharing import GPU_RESOURCE
 from models.plan.accelerator_nodes import node_labels
 from models.plan.plan import PlannedPool, PlannedRegion
 from models.plan.storage.resolved import storage_labels
-from models.settings.eks import EksCluster
-from models.settings.regions import (
-    AmiFamily,
-    CapacityType,
-    NodePool,
-    Taint,
-    TaintEffect,
-    VolumeBackend,
-)
+from models.settings.eks import EksClusterSettings
+from models.settings.regions import AmiFamily, CapacityType, PoolSettings, Taint, TaintEffect
+from models.settings.storage import VolumeBackend
 
 ACCELERATOR_LABEL: Final = "k8s.amazonaws.com/accelerator"
 """A node that has this label and no GPU yet is not ready for the cluster autoscaler: without it a
@@ -64,12 +58,12 @@ class GroupPlan(Model):
     max: int
 
 
-def pool_zones(cluster: EksCluster, pool: NodePool) -> tuple[str, ...]:
+def pool_zones(cluster: EksClusterSettings, pool: PoolSettings) -> tuple[str, ...]:
     """Return the zones of a pool, sorted: the order in which they are listed means nothing."""
     return tuple(sorted(set(pool.zones or cluster.zones)))
 
 
-def groups(cluster: EksCluster, planned: PlannedPool) -> tuple[GroupPlan, ...]:
+def groups(cluster: EksClusterSettings, planned: PlannedPool) -> tuple[GroupPlan, ...]:
     """Return the node groups of a pool, one per zone, as many as its maximum has nodes."""
     pool = planned.settings
     zones = pool_zones(cluster, pool)[: pool.max]
@@ -87,7 +81,7 @@ def _split(nodes: int, parts: int) -> list[int]:
     return [whole + (1 if index < rest else 0) for index in range(parts)]
 
 
-def group_name(pool: NodePool, zone: str) -> str:
+def group_name(pool: PoolSettings, zone: str) -> str:
     """Return a group's name: pool, zone letter, and a digest of what replaces the group.
 
     EKS replaces a group whose type, image or way of buying changes, and makes the new one first: a
@@ -99,7 +93,7 @@ def group_name(pool: NodePool, zone: str) -> str:
     return pool.name[: GROUP_NAME_MAX - len(end)].rstrip("-") + end
 
 
-def image(pool: NodePool) -> str:
+def image(pool: PoolSettings) -> str:
     """Return the EKS AMI type of a pool.
 
     Raises `ValueError` for a type that CUDA does not run on; `pool_problems` has said so before.
@@ -107,7 +101,7 @@ def image(pool: NodePool) -> str:
     return ami_type(pool.ami, pool.instance_type or "")
 
 
-def capacity(pool: NodePool) -> str:
+def capacity(pool: PoolSettings) -> str:
     """Return the capacity type in EKS's spelling."""
     return _CAPACITY[pool.capacity_type]
 
@@ -121,7 +115,7 @@ def labels(region: PlannedRegion, planned: PlannedPool) -> dict[str, str]:
     return {**found, **storage_labels(region, planned)}
 
 
-def taints(pool: NodePool) -> list[dict[str, str]]:
+def taints(pool: PoolSettings) -> list[dict[str, str]]:
     """Return a pool's taints in EKS's spelling."""
     return [_taint(each) for each in pool.all_taints]
 
@@ -185,7 +179,7 @@ systemctl enable --now iscsid.service
 no iSCSI client. The packages come from S3, which the VPC reaches without the internet."""
 
 
-def user_data(region: PlannedRegion, pool: NodePool) -> str | None:
+def user_data(region: PlannedRegion, pool: PoolSettings) -> str | None:
     """Return a pool's user data in base64, None where its nodes need none.
 
     EKS appends its own part (nodeadm's NodeConfig) to it, so it is a MIME document.
@@ -209,7 +203,7 @@ def user_data(region: PlannedRegion, pool: NodePool) -> str | None:
     return base64.b64encode(document.encode()).decode()
 
 
-def root_devices(pool: NodePool) -> Mapping[str, int | None]:
+def root_devices(pool: PoolSettings) -> Mapping[str, int | None]:
     """Return the block devices of the image and their sizes (GiB; None: as the image has it).
 
     Bottlerocket has its system on one volume and images and logs on a second (Bottlerocket README,

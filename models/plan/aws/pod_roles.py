@@ -16,9 +16,9 @@ from models.core.names import CERT_MANAGER, EXTERNAL_SECRETS, MODELS_NAMESPACE, 
 from models.plan.operators import CLUSTER_AUTOSCALER, LOAD_BALANCER_CONTROLLER, operators
 from models.plan.plan import PlannedRegion, PlatformPlan
 from models.settings.certificates import Issuer
-from models.settings.eks import EksCluster
-from models.settings.regions import Credentials, ObjectStoreKind
+from models.settings.eks import EksClusterSettings
 from models.settings.secrets import SecretsKind
+from models.settings.storage import Credentials, ObjectStoreKind
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,7 +27,7 @@ class RoleRequest:
 
     plan: PlatformPlan
     region: PlannedRegion
-    cluster: EksCluster
+    cluster: EksClusterSettings
     cluster_name: str
 
     def has_operator(self, chart: str) -> bool:

@@ -7,13 +7,13 @@ from models.core.findings import Finding, Severity
 from models.core.problems import shown
 from models.facts.accelerators import Accelerator, InstanceType
 from models.plan.aws.node_groups import pool_zones
-from models.settings.eks import EksCluster
-from models.settings.regions import CapacityType, NodePool, Region
+from models.settings.eks import EksClusterSettings
+from models.settings.regions import CapacityType, PoolSettings, RegionSettings
 
 
 def pool_problems(
-    region: Region,
-    pool: NodePool,
+    region: RegionSettings,
+    pool: PoolSettings,
     path: str,
     machine: InstanceType | None,
     accelerator: Accelerator | None,
@@ -24,7 +24,7 @@ def pool_problems(
     """
     found = list(_card_problems(pool, path, machine, accelerator))
     cluster = region.cluster
-    if not isinstance(cluster, EksCluster):
+    if not isinstance(cluster, EksClusterSettings):
         return found + list(_foreign_problems(region, pool, path))
     if pool.instance_type is None:
         problem = Finding(
@@ -41,10 +41,10 @@ def pool_problems(
     return found
 
 
-def pool_notices(region: Region, pool: NodePool, path: str) -> list[Finding]:
+def pool_notices(region: RegionSettings, pool: PoolSettings, path: str) -> list[Finding]:
     """Return a notice where a pool is too small for all of its zones."""
     cluster = region.cluster
-    if not isinstance(cluster, EksCluster):
+    if not isinstance(cluster, EksClusterSettings):
         return []
     zones = pool_zones(cluster, pool)
     if pool.max >= len(zones):
@@ -57,7 +57,7 @@ def pool_notices(region: Region, pool: NodePool, path: str) -> list[Finding]:
 
 
 def _card_problems(
-    pool: NodePool, path: str, machine: InstanceType | None, accelerator: Accelerator | None
+    pool: PoolSettings, path: str, machine: InstanceType | None, accelerator: Accelerator | None
 ) -> Iterator[Finding]:
     if machine is None or accelerator is None or not machine.gpus:
         return
@@ -72,7 +72,7 @@ def _card_problems(
         )
 
 
-def _foreign_problems(region: Region, pool: NodePool, path: str) -> Iterator[Finding]:
+def _foreign_problems(region: RegionSettings, pool: PoolSettings, path: str) -> Iterator[Finding]:
     """What only a pool that the stack makes can have; elsewhere it would be ignored."""
     given = {
         "zones": pool.zones is not None,
@@ -90,7 +90,7 @@ def _foreign_problems(region: Region, pool: NodePool, path: str) -> Iterator[Fin
             )
 
 
-def _machine_problems(pool: NodePool, path: str) -> Iterator[Finding]:
+def _machine_problems(pool: PoolSettings, path: str) -> Iterator[Finding]:
     try:
         image = ami_type(pool.ami, pool.instance_type or "")
     except ValueError as error:
@@ -106,7 +106,7 @@ def _machine_problems(pool: NodePool, path: str) -> Iterator[Finding]:
         )
 
 
-def _zone_problems(cluster: EksCluster, pool: NodePool, path: str) -> Iterator[Finding]:
+def _zone_problems(cluster: EksClusterSettings, pool: PoolSettings, path: str) -> Iterator[Finding]:
     foreign = sorted(set(pool.zones or ()) - set(cluster.zones))
     if foreign:
         yield Finding(
@@ -126,7 +126,7 @@ def _zone_problems(cluster: EksCluster, pool: NodePool, path: str) -> Iterator[F
         )
 
 
-def _taint_problems(pool: NodePool, path: str) -> Iterator[Finding]:
+def _taint_problems(pool: PoolSettings, path: str) -> Iterator[Finding]:
     keys = [taint.key for taint in pool.all_taints]
     for key in sorted({key for key in keys if keys.count(key) > 1}):
         yield Finding(
@@ -139,7 +139,7 @@ def _taint_problems(pool: NodePool, path: str) -> Iterator[Finding]:
 
 
 def _efa_problems(
-    cluster: EksCluster, pool: NodePool, path: str, machine: InstanceType
+    cluster: EksClusterSettings, pool: PoolSettings, path: str, machine: InstanceType
 ) -> Iterator[Finding]:
     if not pool.efa:
         return

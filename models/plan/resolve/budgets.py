@@ -21,12 +21,12 @@ from models.plan.costs import (
 )
 from models.plan.plan import PlannedModel, PlannedPool, PlannedRegion, Totals
 from models.plan.proofs import nodes_needed
-from models.settings.regions import CapacityType, EksCluster, Region
+from models.settings.regions import CapacityType, EksClusterSettings, RegionSettings
 from models.settings.settings import Settings
 
 
 def region_bill(
-    region: Region,
+    region: RegionSettings,
     path: str,
     pools: Sequence[PlannedPool],
     models: Sequence[PlannedModel],
@@ -43,7 +43,7 @@ def region_bill(
                 "at the on-demand price, which is an upper bound"
             )
             findings.notices.append(Finding(f"{path}.pools[{index}]", text, Severity.INFO))
-    if isinstance(region.cluster, EksCluster):
+    if isinstance(region.cluster, EksClusterSettings):
         services = _service_lines(region.cluster, prices)
         findings.problems += [
             Finding(
@@ -64,7 +64,7 @@ def region_bill(
 
 
 def _service_lines(
-    cluster: EksCluster, prices: Mapping[tuple[str, str], float]
+    cluster: EksClusterSettings, prices: Mapping[tuple[str, str], float]
 ) -> tuple[CostLine, ...]:
     gateways = nat_gateways(cluster.zones, single=cluster.single_nat)
     return service_lines(cluster.aws_region, gateways, prices)

@@ -10,11 +10,17 @@ from models.facts.accelerators import Accelerator
 from models.facts.sharing import UTILIZATION_SUM_MAX, Mig, TimeSlicing, slice_of
 from models.plan.plan import PlannedPool
 from models.plan.sizing import MachineShape
-from models.settings.regions import AmiFamily, EksCluster, GpuSoftware, NodePool, Region
+from models.settings.regions import (
+    AmiFamily,
+    EksClusterSettings,
+    GpuSoftware,
+    PoolSettings,
+    RegionSettings,
+)
 
 
 def shared(
-    pool: NodePool, path: str, card: Accelerator | None, shape: MachineShape, findings: Findings
+    pool: PoolSettings, path: str, card: Accelerator | None, shape: MachineShape, findings: Findings
 ) -> tuple[Accelerator | None, MachineShape]:
     """Return the card and the shape as the scheduler and an engine see them."""
     match pool.sharing:
@@ -54,10 +60,10 @@ def _no_profile(path: str, card: Accelerator, name: str) -> Finding:
     )
 
 
-def node_problems(region: Region, pool: NodePool, path: str) -> list[Finding]:
+def node_problems(region: RegionSettings, pool: PoolSettings, path: str) -> list[Finding]:
     """Return what a pool says of its machines that cannot hold where they are."""
     problems: list[Finding] = []
-    if isinstance(region.cluster, EksCluster):
+    if isinstance(region.cluster, EksClusterSettings):
         said = (
             ("gpu_software", pool.gpu_software is not GpuSoftware.HOST),
             ("nodes", bool(pool.nodes)),

@@ -26,7 +26,7 @@ from models.plan.sizing import MachineShape, volume_gib
 from models.plan.storage.resolved import class_of
 from models.settings.exceptions import excused, expired
 from models.settings.longhorn import VolumeUse
-from models.settings.regions import EksCluster, NodePool, Region
+from models.settings.regions import EksClusterSettings, PoolSettings, RegionSettings
 from models.settings.settings import ModelSettings, Settings
 
 SHELL_IMAGE = "busybox"
@@ -79,7 +79,7 @@ def resolve(settings: Settings, catalog: Catalog, today: datetime.date) -> Platf
 
 
 def _region(
-    region: Region, path: str, settings: Settings, catalog: Catalog, findings: Findings
+    region: RegionSettings, path: str, settings: Settings, catalog: Catalog, findings: Findings
 ) -> PlannedRegion | None:
     """Return a region's plan, or None where it cannot be made (the problems say why)."""
     pools: dict[str, PlannedPool] = {}
@@ -145,12 +145,12 @@ def _region(
     )
 
 
-def _is_here(model: ModelSettings, region: Region) -> bool:
+def _is_here(model: ModelSettings, region: RegionSettings) -> bool:
     return model.regions is None or region.name in model.regions
 
 
 def _pool(
-    pool: NodePool, path: str, region: Region, catalog: Catalog, findings: Findings
+    pool: PoolSettings, path: str, region: RegionSettings, catalog: Catalog, findings: Findings
 ) -> PlannedPool | None:
     accelerator = None
     if pool.accelerator is not None:
@@ -181,7 +181,7 @@ def _pool(
     card, seen = shared(pool, path, accelerator, shape, findings)
     findings.problems += node_problems(region, pool, path)
     price = _price(pool, region, catalog)
-    if price is None and isinstance(region.cluster, EksCluster):
+    if price is None and isinstance(region.cluster, EksClusterSettings):
         findings.problems.append(
             Finding(
                 path=f"{path}.instance_type",
@@ -206,7 +206,9 @@ def _pool(
     )
 
 
-def _shape(pool: NodePool, path: str, catalog: Catalog, findings: Findings) -> MachineShape | None:
+def _shape(
+    pool: PoolSettings, path: str, catalog: Catalog, findings: Findings
+) -> MachineShape | None:
     if pool.node is not None:
         node = pool.node
         return MachineShape(vcpus=node.vcpus, memory_gib=node.memory_gib, gpus=node.gpus)
@@ -225,16 +227,16 @@ def _shape(pool: NodePool, path: str, catalog: Catalog, findings: Findings) -> M
     return MachineShape(vcpus=instance.vcpus, memory_gib=instance.memory_gib, gpus=instance.gpus)
 
 
-def _price(pool: NodePool, region: Region, catalog: Catalog) -> float | None:
+def _price(pool: PoolSettings, region: RegionSettings, catalog: Catalog) -> float | None:
     if pool.node is not None:
         return pool.node.usd_per_hour
-    if pool.instance_type is None or not isinstance(region.cluster, EksCluster):
+    if pool.instance_type is None or not isinstance(region.cluster, EksClusterSettings):
         return None
     return catalog.prices.get((pool.instance_type, region.cluster.aws_region))
 
 
 def _seed_pool(
-    region: Region, pools: dict[str, PlannedPool], path: str, findings: Findings
+    region: RegionSettings, pools: dict[str, PlannedPool], path: str, findings: Findings
 ) -> PlannedPool | None:
     """Return the pool that seeding Jobs run on: one without GPUs, which they do not need."""
     for pool in pools.values():
@@ -252,7 +254,7 @@ def _seed_pool(
 
 
 def _capacity(
-    region: Region, deployments: list[Deployment], pools: dict[str, PlannedPool], path: str
+    region: RegionSettings, deployments: list[Deployment], pools: dict[str, PlannedPool], path: str
 ) -> list[Finding]:
     demands = [
         Demand(

@@ -14,15 +14,16 @@ from models.plan.plan import PlannedPool
 from models.plan.sizing import free_of_node
 from models.plan.storage.proofs import storage_index, storage_problems
 from models.plan.storage.resolved import storage_facts, usable_gib
-from models.settings.minio import SIDECAR_CPU, SIDECAR_MEMORY_GIB, Minio, erasure_set
-from models.settings.regions import Region, VolumeBackend
+from models.settings.minio import SIDECAR_CPU, SIDECAR_MEMORY_GIB, MinioSettings, erasure_set
+from models.settings.regions import RegionSettings
+from models.settings.storage import VolumeBackend
 
 TENANT_IMAGE: Final = "minio"
 """The name in `catalog/images.yaml` of the image that a tenant's servers run."""
 
 
 def resolve_storage(
-    region: Region,
+    region: RegionSettings,
     path: str,
     pools: Sequence[PlannedPool],
     weight_bytes: Sequence[int],
@@ -54,7 +55,7 @@ def resolve_storage(
 
 
 def _servers_fit(
-    minio: Minio, region: str, path: str, nodes: PlannedPool, findings: Findings
+    minio: MinioSettings, region: str, path: str, nodes: PlannedPool, findings: Findings
 ) -> None:
     """Add a problem where the servers, spread evenly, ask for more than a node has."""
     servers = sum(pool.servers for pool in minio.pools)
@@ -80,7 +81,7 @@ def _servers_fit(
 
 
 def _say_single_copy(
-    region: Region, path: str, nodes: int, environment: Environment, findings: Findings
+    region: RegionSettings, path: str, nodes: int, environment: Environment, findings: Findings
 ) -> None:
     copies = region.storage.longhorn.replicas or nodes
     if copies == 1 and environment is not Environment.DEV:
@@ -94,7 +95,7 @@ def _say_single_copy(
 
 
 def _room(
-    minio: Minio, region: str, path: str, weight_bytes: Sequence[int], findings: Findings
+    minio: MinioSettings, region: str, path: str, weight_bytes: Sequence[int], findings: Findings
 ) -> None:
     room = sum(
         usable_gib(

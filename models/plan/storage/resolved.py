@@ -7,7 +7,8 @@ from models.engine.profiles import Environment
 from models.plan.plan import PlannedPool, PlannedRegion
 from models.plan.storage.proofs import PoolFacts, StorageFacts, storage_index
 from models.settings.longhorn import STORAGE_LABEL, VolumeUse, replica_count
-from models.settings.regions import Region, Storage, VolumeBackend
+from models.settings.regions import RegionSettings
+from models.settings.storage import Storage, VolumeBackend
 
 LOCAL_PATH_CLASS: Final = "triplane-local-path"
 LOCAL_DRIVES_CLASS: Final = "triplane-local-drives"
@@ -17,7 +18,7 @@ _PARITY: Final = ((8, 4), (6, 3), (4, 2))
 
 
 def storage_facts(
-    region: Region, pools: Sequence[PlannedPool], environment: Environment
+    region: RegionSettings, pools: Sequence[PlannedPool], environment: Environment
 ) -> StorageFacts:
     """Return what `storage_problems` judges."""
     storage = region.storage

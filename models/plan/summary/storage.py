@@ -5,7 +5,7 @@ from typing import TypedDict
 from models.plan.plan import PlannedRegion
 from models.plan.storage.resolved import pool_facts, replicas, storage_class, storage_pool
 from models.settings.longhorn import VolumeUse
-from models.settings.regions import VolumeBackend
+from models.settings.storage import VolumeBackend
 
 
 class StoragePoolInputs(TypedDict):

@@ -6,15 +6,15 @@ leaves them.
 
 from collections.abc import Callable, Iterator
 
-from models.settings.eks import EksCluster
-from models.settings.regions import Region
+from models.settings.eks import EksClusterSettings
+from models.settings.regions import RegionSettings
 from models.settings.secrets import SecretsKind
 from models.settings.settings import Settings
 from sandbox.aws.core.api import Aws
 from sandbox.aws.server.zones import REFERENCE
 from sandbox.operators.controllers.sources import provide_in_aws, uses
 
-Place = tuple[Region, EksCluster, Aws]
+Place = tuple[RegionSettings, EksClusterSettings, Aws]
 _NO_ZONE = ("NoSuchHostedZone",)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
-from models.settings.regions import EksCluster, Region
+from models.settings.regions import EksClusterSettings, RegionSettings
 from models.settings.settings import Settings
 from sandbox.aws.clusters import registry
 from sandbox.aws.core.api import Aws
@@ -29,10 +29,10 @@ def is_on(environ: Mapping[str, str]) -> bool:
     return environ.get(SWITCH) == "1"
 
 
-def eks_regions(settings: Settings) -> Iterator[tuple[Region, EksCluster]]:
+def eks_regions(settings: Settings) -> Iterator[tuple[RegionSettings, EksClusterSettings]]:
     """Yield the regions on EKS with their clusters."""
     for region in settings.regions:
-        if isinstance(region.cluster, EksCluster):
+        if isinstance(region.cluster, EksClusterSettings):
             yield region, region.cluster
 
 
@@ -70,7 +70,7 @@ class AwsSide:
         for region, cluster in eks_regions(settings):
             yield region, cluster, self._aws(cluster)
 
-    def _aws(self, cluster: EksCluster) -> Aws:
+    def _aws(self, cluster: EksClusterSettings) -> Aws:
         label, endpoint = self.stand_in.home.read_config()
         return Aws(
             region=cluster.aws_region,

@@ -3,9 +3,10 @@
 from typing import Final
 
 from models.settings.certificates import ISSUED, Issuer
-from models.settings.eks import EksCluster
-from models.settings.regions import ObjectStoreKind, Region, VolumeBackend
+from models.settings.eks import EksClusterSettings
+from models.settings.regions import RegionSettings
 from models.settings.secrets import SecretsKind
+from models.settings.storage import ObjectStoreKind, VolumeBackend
 from sandbox.core.errors import SandboxError
 from sandbox.crds.sources import DEFAULT_SETS
 
@@ -15,7 +16,7 @@ _VOLUMES: Final = "longhorn"
 _OBJECTS: Final = "minio-operator"
 
 
-def crd_sets(region: Region) -> tuple[str, ...]:
+def crd_sets(region: RegionSettings) -> tuple[str, ...]:
     """Return the CRD sets of a region: each costs a second or two at the first start.
 
     Raises `SandboxError` for what cannot become ready here: a wait of ten minutes explains nothing.
@@ -26,7 +27,9 @@ def crd_sets(region: Region) -> tuple[str, ...]:
             "reached from the sandbox; try the stack with ca or private-ca"
         )
         raise SandboxError(message)
-    if region.secrets.kind is SecretsKind.AWS and not isinstance(region.cluster, EksCluster):
+    if region.secrets.kind is SecretsKind.AWS and not isinstance(
+        region.cluster, EksClusterSettings
+    ):
         message = (
             f"region {region.name}: secrets.kind is aws-secrets-manager on a cluster outside AWS, "
             "and the sandbox plays AWS for regions on EKS only; try the stack with kubernetes"

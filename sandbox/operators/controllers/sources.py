@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 
 from models.plan.secret_uses import secret_uses
 from models.settings.gateway import Gateway
-from models.settings.regions import Region
+from models.settings.regions import RegionSettings
 from models.settings.secrets import SecretsKind, SecretUse
 from sandbox.core.kube import Api, Object
 
@@ -26,13 +26,13 @@ _LIFE: Final = timedelta(days=365)
 _PAIR: Final = {"tls.crt", "tls.key"}
 
 
-def uses(region: Region, gateway: Gateway, environment: str) -> dict[str, SecretUse]:
+def uses(region: RegionSettings, gateway: Gateway, environment: str) -> dict[str, SecretUse]:
     """Return what a region takes from its source, by the name that the source knows it by."""
     return {use.remote: use for use in secret_uses(region, gateway, environment)}
 
 
 def provide_in_kubernetes(
-    api: Api, region: Region, gateway: Gateway, environment: str
+    api: Api, region: RegionSettings, gateway: Gateway, environment: str
 ) -> tuple[str, ...]:
     """Put what is missing into the namespace of a Kubernetes store; return what was made."""
     wanted = uses(region, gateway, environment)
@@ -57,7 +57,7 @@ def provide_in_kubernetes(
 
 
 def provide_in_aws(
-    client: Any, region: Region, gateway: Gateway, environment: str
+    client: Any, region: RegionSettings, gateway: Gateway, environment: str
 ) -> tuple[str, ...]:
     """Put what is missing into Secrets Manager (a boto3 client); return what was made."""
     wanted = uses(region, gateway, environment)

@@ -6,12 +6,12 @@ import pytest
 
 from components.render.gateway import entrance, providers, routes
 from models.plan.plan import PlannedModel
-from models.settings.gateway import FallbackProvider, Gateway, RateLimit, Traffic
+from models.settings.gateway import FallbackProviderSettings, Gateway, RateLimit, Traffic
 from tests.helpers.plans.dev import dev_plan
 
 pytestmark = pytest.mark.pure
 
-OPENAI = FallbackProvider(
+OPENAI = FallbackProviderSettings(
     name="saas",
     schema_name="OpenAI",
     hostname="api.example.com",
@@ -25,9 +25,9 @@ def qwen() -> PlannedModel:
     return next(each for each in dev_plan().regions[0].models if each.name == "qwen3-8b")
 
 
-def other(**fields: Any) -> FallbackProvider:
+def other(**fields: Any) -> FallbackProviderSettings:
     """Return another provider."""
-    return FallbackProvider.model_validate({**OPENAI.model_dump(), **fields})
+    return FallbackProviderSettings.model_validate({**OPENAI.model_dump(), **fields})
 
 
 def test_a_key_is_read_where_openai_clients_put_it_and_goes_no_further() -> None:

@@ -12,7 +12,7 @@ from components.render.secrets import certificates, secrets
 from components.render.storage import minio
 from models.core.names import TENANT_CONFIG_SECRET
 from models.plan.secret_uses import secret_uses
-from models.settings.certificates import Certificates, Issuer
+from models.settings.certificates import CertificateSettings, Issuer
 from models.settings.secrets import SecretKey, SecretsKind, SecretSource, SecretUse, filled
 from tests.helpers.plans.dev import ROOT
 from tests.helpers.plans.secrets import HOSTNAME, region_of, with_source
@@ -159,7 +159,7 @@ def test_the_authority_keeps_its_key_and_servers_do_not() -> None:
 
 def test_acme_asks_by_dns_in_the_one_zone() -> None:
     """A private gateway answers no challenge by HTTP."""
-    options = Certificates(
+    options = CertificateSettings(
         issuer=Issuer.ACME, email="platform@example.com", server="https://acme.test/directory"
     )
     acme = certificates.acme_issuer(options, "us-east-1", "Z0123456789").get("acme")

@@ -21,8 +21,8 @@ from catalog.loader import program
 from components.platform import Platform, PlatformArgs, RegionSecrets
 from models.plan.plan import PlannedRegion, PlatformPlan
 from models.plan.resolve.stack import resolve
-from models.settings.regions import Credentials
 from models.settings.settings import parse
+from models.settings.storage import Credentials
 from tests.helpers.plans.dev import ROOT, TODAY, catalog
 from tests.helpers.snapshots.recording import Recording, Registration, record
 from tests.helpers.snapshots.text import document, lineage, objects, tree

@@ -28,9 +28,9 @@ from models.aws.network import (
 )
 from models.engine.profiles import Environment
 from models.plan.aws.checks import region_problems
-from models.settings.eks import ZONE_LETTERS, EksCluster
+from models.settings.eks import ZONE_LETTERS, EksClusterSettings
 from models.settings.gateway import Gateway
-from models.settings.regions import Region
+from models.settings.regions import RegionSettings
 
 pytestmark = pytest.mark.pure
 
@@ -54,15 +54,15 @@ def eks_settings(**changes: Any) -> dict[str, Any]:
     }
 
 
-def eks(**changes: Any) -> EksCluster:
-    return EksCluster.model_validate_json(json.dumps(eks_settings(**changes)))
+def eks(**changes: Any) -> EksClusterSettings:
+    return EksClusterSettings.model_validate_json(json.dumps(eks_settings(**changes)))
 
 
 def zones(letters: str) -> list[str]:
     return [f"{REGION}{letter}" for letter in letters]
 
 
-def region(cluster: dict[str, Any], *pools: dict[str, Any]) -> Region:
+def region(cluster: dict[str, Any], *pools: dict[str, Any]) -> RegionSettings:
     """Return a region with these pools; a CPU pool that carries the system where none is given."""
     system = {"name": "cpu-pool", "instance_type": "m7i.2xlarge", "min": 2, "max": 4}
     settings = {
@@ -75,7 +75,7 @@ def region(cluster: dict[str, Any], *pools: dict[str, Any]) -> Region:
             "objects": {"kind": "s3", "bucket": "weights"},
         },
     }
-    return Region.model_validate_json(json.dumps(settings))
+    return RegionSettings.model_validate_json(json.dumps(settings))
 
 
 def vpc(prefix: int, second: int) -> str:

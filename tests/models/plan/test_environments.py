@@ -16,9 +16,9 @@ from models.plan.plan import PlannedRegion, PlatformPlan
 from models.plan.resolve.stack import resolve
 from models.plan.summary.stack import bill_inputs, capacity_outputs, cost_inputs, plan_inputs
 from models.settings.certificates import OURS
-from models.settings.regions import Credentials
 from models.settings.secrets import SecretsKind
 from models.settings.settings import parse
+from models.settings.storage import Credentials
 from policies.core.context import Context
 from policies.frame.evaluate import plan_findings
 from tests.helpers.plans.dev import ROOT, TODAY, catalog

@@ -20,7 +20,7 @@ from models.plan.storage.resolved import (
     storage_pool,
     usable_gib,
 )
-from models.settings.longhorn import Longhorn, VolumeUse, replica_count
+from models.settings.longhorn import LonghornSettings, VolumeUse, replica_count
 from models.settings.minio import SET_SIZES, erasure_set, topology_faults
 from models.settings.settings import parse
 from tests.helpers.plans.dev import dev_plan, dev_settings
@@ -71,7 +71,7 @@ def cpu_pool(settings: Settings) -> Settings:
 )
 def test_copies_are_never_more_than_nodes(asked: int | None, nodes: int, kept: int) -> None:
     """A volume with more copies than nodes stays degraded forever."""
-    assert replica_count(Longhorn(replicas=asked), nodes) == kept
+    assert replica_count(LonghornSettings(replicas=asked), nodes) == kept
 
 
 def test_volumes_lie_on_the_first_pool_without_gpus_that_stays() -> None:

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from models.settings.regions import Region
+from models.settings.regions import RegionSettings
 from sandbox.cluster import storage_classes
 from sandbox.cluster.cluster import Sandbox
 from sandbox.core.kube import Api, Object
@@ -14,11 +14,11 @@ from tests.helpers.plans.dev import dev_settings
 CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 
 
-def region(**storage: Any) -> Region:
+def region(**storage: Any) -> RegionSettings:
     """Return dev's region with other storage."""
     given = dev_settings()["regions"][0]
     given["storage"] |= storage
-    return Region.model_validate(given, strict=False)
+    return RegionSettings.model_validate(given, strict=False)
 
 
 class Fake:

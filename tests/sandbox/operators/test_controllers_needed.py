@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from models.settings.certificates import Certificates, Issuer
+from models.settings.certificates import CertificateSettings, Issuer
 from sandbox.core.errors import SandboxError
 from sandbox.crds.sources import DEFAULT_SETS, read_lock, select
 from sandbox.engine.diagnosis import explain_object
@@ -31,7 +31,7 @@ def test_definitions_follow_the_settings() -> None:
 def test_what_cannot_become_ready_here_is_refused() -> None:
     """A wait of ten minutes would end in a message about a condition."""
     region = region_of(with_source()).settings
-    acme = Certificates(issuer=Issuer.ACME, email="platform@example.com")
+    acme = CertificateSettings(issuer=Issuer.ACME, email="platform@example.com")
     with pytest.raises(SandboxError, match="no public authority"):
         crd_sets(region.model_copy(update={"certificates": acme}))
     outside = region_of(with_source("aws-secrets-manager", aws_region="us-east-1")).settings
