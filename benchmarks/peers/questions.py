@@ -24,7 +24,7 @@ from models.architecture import (
     architecture,
     with_quantization,
 )
-from models.architecture.config.names import ModelNames, model_key
+from models.architecture.names.names import ModelNames, model_key
 from models.core.base import GIB
 from models.core.problems import ProblemsError
 from models.facts.catalog import Catalog

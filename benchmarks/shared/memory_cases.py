@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from catalog.loader import load
 from catalog.readers import names as tables
 from catalog.readers.tables import gpu_families
-from models.architecture.config.names import ModelNames
+from models.architecture.names.names import ModelNames
 from models.cases.asking import Sources, ask
 from models.cases.cards import CardNames
 from models.cases.cases import Case as Question

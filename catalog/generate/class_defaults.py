@@ -18,8 +18,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from models.architecture.config.defaults import DEFAULTS, TIED_BY_DEFAULT
-from models.architecture.families.registry import RECIPES
+from models.architecture.families.registry import FAMILIES
+from models.architecture.families.towers import TOWERS
 
 _ROW: Final = re.compile(r'\("([\w.-]+)", "(\w+(?:ForCausalLM|ForConditionalGeneration))"\)')
 _NUMBERS: Final = TypeAdapter(Annotated[list[int], Field(max_length=8)])
@@ -80,11 +80,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("target", type=Path)
     target: Path = parser.parse_args(arguments).target
     transformers: Any = importlib.import_module("transformers")
-    fields = sorted({name for row in DEFAULTS.values() for name in row} | {"tie_word_embeddings"})
+    known = (*FAMILIES.values(), *TOWERS.values())
+    fields = sorted({name for each in known for name in each.defaults} | {"tie_word_embeddings"})
     auto = Path(transformers.__file__).parent / "models" / "auto" / "modeling_auto.py"
     record = {
         "transformers": transformers.__version__,
-        "defaults": recorded({*DEFAULTS, *RECIPES, *TIED_BY_DEFAULT}, fields),
+        "defaults": recorded((each.name for each in known), fields),
         "types_of_class": types_of_classes(auto.read_text(encoding="utf-8")),
     }
     target.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -8,8 +8,8 @@ from pydantic import PositiveFloat
 from catalog.readers.files import Source
 from catalog.readers.own import own_reader
 from catalog.readers.reading import Reader
-from models.architecture.config.name_words import NameWords
-from models.architecture.config.names import Alias, Configurations, ModelNames
+from models.architecture.names.name_words import NameWords
+from models.architecture.names.names import Alias, Configurations, ModelNames
 from models.cases.cards import OtherGpu
 from models.core.base import Model
 from models.facts.accelerators import ComputeCapability, capability

@@ -5,18 +5,24 @@ from typing import Final
 
 from pydantic import JsonValue, ValidationError
 
-from models.architecture.blocks.attention import rotary
-from models.architecture.blocks.audio import audio
 from models.architecture.blocks.draft import Draft, rows
+from models.architecture.blocks.rotary import rotary_tables
 from models.architecture.blocks.vision import step_elements, vision
 from models.architecture.config.conventions import with_usual_exceptions
-from models.architecture.config.defaults import TIED_BY_DEFAULT
-from models.architecture.config.fields import Fields, is_mapping, layer_count
+from models.architecture.config.fields import Fields, is_mapping
 from models.architecture.config.quantization import MXFP4, named_scheme, quantization
-from models.architecture.families.registry import RECIPES, TEXT_PART
+from models.architecture.families.family import ModelFamily, Multimodal
+from models.architecture.families.registry import (
+    FAMILIES,
+    defaults_of,
+    known_types,
+    multimodal_of,
+    text_type,
+)
+from models.architecture.families.towers import audio, is_gated
+from models.architecture.traits import EngineTraits
 from models.architecture.types import (
     Architecture,
-    CacheKind,
     Family,
     Part,
     Quantization,
@@ -26,16 +32,6 @@ from models.core.findings import Finding
 from models.core.problems import ProblemsError, from_validation, shown
 
 _DTYPES: Final = ("bfloat16", "float16", "float32")
-_TRANSFORMERS_BACKEND: Final = frozenset(
-    {"arcee", "cwm", "flex_olmo", "glm", "gpt_neox", "hunyuan_v1_dense", "jais2", "mellum", "olmo"}
-    | {"olmo2", "olmo3", "phi", "seed_oss", "smollm3", "starcoder2", "vaultgemma"}
-)
-"""Model types without a class of the engine's own (vLLM 0.33.0 `registry.py`)."""
-_NO_ROTARY: Final = _TRANSFORMERS_BACKEND | frozenset(
-    # The backend keeps frequencies and no table; the others have none at all.
-    {"nemotron_h", "jamba", "kimi_linear", "zamba2", "gpt2", "gpt-sw3", "opt", "bloom"}
-)
-_PREFIX_TYPES: Final = ("gemma3", "paligemma")
 
 
 def architecture(config: Mapping[str, JsonValue]) -> Architecture:
@@ -47,26 +43,26 @@ def architecture(config: Mapping[str, JsonValue]) -> Architecture:
     """
     text, outer_type = _text_part(config)
     model_type = _model_type(text, outer_type)
-    recipe = RECIPES.get(model_type)
-    if recipe is None:
-        known = ", ".join(sorted({*RECIPES, *TEXT_PART}))
+    family = FAMILIES.get(model_type)
+    if family is None:
         problem = Finding(
             path="model_type",
             message="this model type is not known",
             value=shown(text.get("model_type", config.get("model_type"))),
-            allowed=known,
+            allowed=", ".join(sorted(known_types())),
         )
         raise ProblemsError("config.json", [problem])
-    fields = Fields(text, model_type)
-    outer = Fields(config, outer_type or model_type)
+    fields = Fields(text, model_type, defaults=family.defaults)
+    name = outer_type or model_type
+    outer = Fields(config, name, defaults=defaults_of(name))
     found: Architecture | None = None
     unfit: tuple[Finding, ...] = ()
     try:
         draft = Draft(fields)
-        recipe(draft)
+        family.recipe(draft)
         if not draft.caches:
             fields.wrong("num_hidden_layers", fields.config.get("num_hidden_layers"), "layers")
-        found = _assemble(draft, outer, model_type)
+        found = _assemble(draft, outer, family)
     except ValidationError as error:
         # Values that pass one by one and make no model together.
         unfit = from_validation(error)
@@ -103,17 +99,17 @@ def with_quantization(found: Architecture, method: str) -> Architecture:
         online=True,
         assumed=True,
     )
-    missing = (*found.incomplete, *_not_explained(found.model_type, assumed))
+    missing = (*found.incomplete, *_not_explained(found.engine, assumed))
     changed = {"quantization": assumed, "incomplete": missing}
     return with_usual_exceptions(found.model_copy(update=changed))
 
 
-def _not_explained(model_type: str, quantization: Quantization | None) -> tuple[str, ...]:
+def _not_explained(engine: EngineTraits, quantization: Quantization | None) -> tuple[str, ...]:
     """Name what the engine allocates beyond what this project can count.
 
     Asked about FP8 under its Transformers backend, it says 4 to 14 % more than the parameters.
     """
-    if quantization is None or model_type not in _TRANSFORMERS_BACKEND:
+    if quantization is None or not engine.transformers_backend:
         return ()
     if not quantization.scheme.kind.value.startswith("fp8"):
         return ()
@@ -139,18 +135,19 @@ def classes_of(config: Mapping[str, JsonValue]) -> tuple[str, ...]:
 def _model_type(text: Mapping[str, JsonValue], outer: str | None) -> str:
     stated = text.get("model_type")
     name = stated if isinstance(stated, str) else outer or ""
-    return TEXT_PART.get(name, name)
+    return text_type(name)
 
 
-def _assemble(draft: Draft, outer: Fields, model_type: str) -> Architecture:
+def _assemble(draft: Draft, outer: Fields, family: ModelFamily) -> Architecture:
     fields = draft.fields
-    layers = layer_count(fields) if model_type != "nemotron_h" else _nemotron_layers(fields)
+    layers = family.layers(fields)
     vocab = fields.size("vocab_size")
-    tied = _tied(fields, outer, model_type)
+    tied = _tied(fields, outer, family)
     _ends(draft, vocab, tied=tied)
     positions = fields.optional("max_position_embeddings", "n_positions", "max_seq_len")
-    _rotary_tables(draft, positions, model_type)
-    tokens, vision_width = vision(draft, outer)
+    rotary_tables(draft, positions, family.tables)
+    joint = _multimodal(outer).joint
+    tokens, vision_width = vision(draft, outer, joint, gated=is_gated(outer))
     audio(draft, outer)
     kinds = {cache.kind.is_state for cache in draft.caches}
     found = quantization(fields) or (
@@ -158,11 +155,11 @@ def _assemble(draft: Draft, outer: Fields, model_type: str) -> Architecture:
     )
     if found is not None and fields.text("expert_dtype") == "fp4" and not found.expert_scheme:
         found = found.model_copy(update={"expert_scheme": MXFP4})
-    if found is not None and found.scheme == MXFP4 and model_type == "kimi_linear":
+    if found is not None and found.scheme == MXFP4 and family.mxfp4_experts_only:
         found = found.model_copy(update={"experts_only": True})
-    fields.incomplete.extend(_not_explained(model_type, found))
+    fields.incomplete.extend(_not_explained(family.engine, found))
     whole = Architecture(
-        model_type=model_type,
+        model_type=family.name,
         classes=classes_of(outer.config),
         family=_family(kinds, draft.experts),
         dtype=_dtype(fields, outer),
@@ -183,7 +180,8 @@ def _assemble(draft: Draft, outer: Fields, model_type: str) -> Architecture:
         vision_width=vision_width,
         step_elements=step_elements(draft, outer) if tokens else 0,
         bidirectional_prefix=_has_prefix(fields, outer),
-        attention_sinks=model_type in ("gpt_oss", "mimo_v2_flash"),
+        attention_sinks=family.attention_sinks,
+        engine=family.engine,
         mtp_layers=fields.count("num_nextn_predict_layers", "mtp_num_hidden_layers"),
         index_top_k=fields.count("index_topk"),
         incomplete=tuple(dict.fromkeys([*fields.incomplete, *outer.incomplete])),
@@ -195,22 +193,11 @@ def _assemble(draft: Draft, outer: Fields, model_type: str) -> Architecture:
     return with_usual_exceptions(whole)
 
 
-def _nemotron_layers(fields: Fields) -> int:
-    kinds = fields.text("hybrid_override_pattern") or fields.texts("layers_block_type")
-    return len(kinds) if kinds else layer_count(fields)
-
-
-def _tied(fields: Fields, outer: Fields, model_type: str) -> bool:
-    """Tell whether the head is the embedding.
-
-    The engine copies what stands outside into most text parts, not into Qwen3.5's (vLLM 0.33.0
-    `config/vllm.py`; measured).
-    """
-    default = model_type in TIED_BY_DEFAULT
-    own = model_type in ("qwen3_5_text", "qwen3_5_moe_text")
-    if own or fields.raw("tie_word_embeddings") is not None:
-        return fields.flag("tie_word_embeddings", default=default)
-    return outer.flag("tie_word_embeddings", default=default)
+def _tied(fields: Fields, outer: Fields, family: ModelFamily) -> bool:
+    """Tell whether the head is the embedding."""
+    if family.ties_itself or fields.raw("tie_word_embeddings") is not None:
+        return fields.flag("tie_word_embeddings", default=family.tied)
+    return outer.flag("tie_word_embeddings", default=family.tied)
 
 
 def _ends(draft: Draft, vocab: int, *, tied: bool) -> None:
@@ -250,64 +237,9 @@ def _has_prefix(fields: Fields, outer: Fields) -> bool:
         return False
     if fields.raw("use_bidirectional_attention") is not None:
         return fields.raw("use_bidirectional_attention") in ("vision", "all", True)
-    return (outer.text("model_type") or "") in _PREFIX_TYPES
+    return _multimodal(outer).bidirectional_prefix
 
 
-def _rotary_tables(draft: Draft, positions: int | None, model_type: str) -> None:
-    """Add the rotary tables that the engine builds: one per distinct head size and base."""
-    attention = [cache for cache in draft.caches if not cache.kind.is_state]
-    if positions is None or not attention or model_type in _NO_ROTARY:
-        return
-    fields = draft.fields
-    if model_type == "granitemoehybrid" and fields.text("position_embedding_type") != "rope":
-        return
-    if model_type == "deepseek_v4":
-        for _ in ("compressed", "window"):
-            rotary(draft, positions, fields.size("qk_rope_head_dim"), "float32")
-        return
-    partial = _partial(fields)
-    latent = fields.optional("qk_rope_head_dim")
-    if latent is not None:
-        tables = 2 if fields.optional("index_n_heads") else 1
-        dtype = "float32" if tables == 2 else None
-        for _ in range(tables):
-            rotary(draft, positions, latent, dtype)
-        return
-    dtype = "float32" if model_type == "gpt_oss" else None
-    dims = {(cache.head_dim, cache.kind) for cache in attention if cache.head_dim}
-    local = model_type in ("gemma3_text", "gemma3n_text", "gemma4_text", "mimo_v2_flash")
-    tables = dims if local else {(dim, CacheKind.FULL) for dim, _ in dims}
-    for dim, kind in sorted(tables):
-        times = 1 if kind is CacheKind.SLIDING else _linear_scaling(fields)
-        rotary(draft, int(positions * times), max(1, int(dim * partial)), dtype)
-
-
-def _linear_scaling(fields: Fields) -> float:
-    """Return the factor by which linear scaling lengthens a table (others keep its length).
-
-    vLLM 0.33.0 `rotary_embedding/linear_scaling_rope.py`. Windows have their own table.
-    """
-    for name in ("rope_parameters", "rope_scaling"):
-        section: Mapping[str, JsonValue] = fields.section(name)
-        nested = section.get("full_attention")
-        section = nested if is_mapping(nested) else section
-        if section.get("rope_type", section.get("type")) != "linear":
-            continue
-        factor = section.get("factor", 1.0)
-        if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < 1e6:
-            fields.wrong(f"{name}.factor", factor, "a positive number")
-            return 1.0
-        return max(1.0, factor)
-    return 1.0
-
-
-def _partial(fields: Fields) -> float:
-    section = fields.section("rope_parameters")
-    inner = Fields(section, fields.model_type, path="rope_parameters.")
-    value = inner.number("partial_rotary_factor", 1.0)
-    if value == 1.0:
-        value = fields.number("partial_rotary_factor", 1.0)
-    dim = fields.optional("rotary_dim")
-    if dim and fields.optional("head_dim"):
-        return min(1.0, dim / fields.size("head_dim"))
-    return min(1.0, value)
+def _multimodal(outer: Fields) -> Multimodal:
+    """Return what is known of the outer type; one without a vision part need not name any."""
+    return multimodal_of(outer.text("model_type") if outer.config.get("vision_config") else None)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
+from models.architecture.traits import EngineTraits
 from models.core.base import Model
 
 TOWERS = ("vision_config", "audio_config")
@@ -262,6 +263,8 @@ class Architecture(Model):
     step_elements: NonNegativeInt = 0
     bidirectional_prefix: bool = False
     attention_sinks: bool = False
+    engine: EngineTraits = EngineTraits()
+    """What the engine does differently for the model's family."""
     mtp_layers: NonNegativeInt = 0
     index_top_k: NonNegativeInt = 0
     incomplete: tuple[str, ...] = ()

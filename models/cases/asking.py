@@ -13,7 +13,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from models.architecture import Architecture, architecture
-from models.architecture.config.names import ModelNames, model_key
+from models.architecture.names.names import ModelNames, model_key
 from models.cases.cards import CardNames, NamedCard
 from models.cases.cases import Case, arguments_of_case
 from models.cases.quantization import stored_as_named
@@ -31,7 +31,6 @@ from models.memory import (
     Card,
     behavior_of,
     behavior_of_contract,
-    first_release,
 )
 
 _BFLOAT16_SINCE: Final = (8, 0)
@@ -145,7 +144,7 @@ def _behavior(
 ) -> Behavior:
     """Return how the release treats memory; some model classes estimate no graphs in some."""
     if contract is None:
-        return behavior_of(version, borders, at_least=first_release(shape.model_type))
+        return behavior_of(version, borders, at_least=shape.engine.first_release)
     return behavior_of_contract(contract, shape.classes)
 
 

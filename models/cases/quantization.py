@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from models.architecture import Architecture, Quantization, SchemeKind
-from models.architecture.config.name_words import words_of
 from models.architecture.config.quantization import named_scheme
+from models.architecture.names.name_words import words_of
 from models.engine.arguments import EngineArguments
 
 _WORDS: Final[Mapping[str, str]] = {

@@ -13,7 +13,6 @@ from models.memory.inputs.behavior import (
     release_of,
     size_defaults,
 )
-from models.memory.inputs.introduced import first_release
 from models.memory.inputs.request import BudgetRequest, Card
 from models.memory.terms.dtypes import UNSIZED_CACHE_DTYPES
 from models.memory.terms.kvcache import CacheGroup
@@ -32,7 +31,6 @@ __all__ = [
     "behavior_of",
     "behavior_of_contract",
     "budget",
-    "first_release",
     "release_of",
     "size_defaults",
 ]

@@ -17,7 +17,7 @@ from models.facts.contract import EngineContract
 
 if TYPE_CHECKING:
     from models.architecture import Architecture
-    from models.architecture.config.names import ModelNames
+    from models.architecture.names.names import ModelNames
     from models.cases.cards import CardNames
     from models.facts.golden import ModelGoldens
 

@@ -38,6 +38,7 @@ ALONE: Final = frozenset(
     {
         "cli/errors",
         "components/render/common",
+        "models/architecture/traits",
         "models/architecture/types",
         "sandbox/aws/kinds/__init__",
     }
@@ -123,6 +124,7 @@ ROOMS: Final[dict[str, set[str]]] = {
         "models/architecture/blocks",
         "models/architecture/config",
         "models/architecture/families",
+        "models/architecture/traits",
         "models/architecture/types",
         "models/core",
     },
@@ -131,13 +133,26 @@ ROOMS: Final[dict[str, set[str]]] = {
     "models/architecture/families": {
         "models/architecture/blocks",
         "models/architecture/config",
+        "models/architecture/families/recipes",
+        "models/architecture/traits",
+    },
+    "models/architecture/families/recipes": {
+        "models/architecture/blocks",
+        "models/architecture/config",
         "models/architecture/types",
     },
-    "models/architecture/types": {"models/core"},
+    "models/architecture/names": {
+        "models/architecture/config",
+        "models/architecture/families",
+        "models/core",
+    },
+    "models/architecture/traits": {"models/core"},
+    "models/architecture/types": {"models/architecture/traits", "models/core"},
     "models/aws": {"models/core", "models/settings"},
     "models/cases": {
         "models/architecture",
         "models/architecture/config",
+        "models/architecture/names",
         "models/core",
         "models/engine",
         "models/facts",

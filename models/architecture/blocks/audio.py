@@ -1,7 +1,7 @@
 """The audio part of a multimodal model, as weights.
 
 Gemma 4's encoder is counted exactly (transformers 5 `modeling_gemma4.py`, vLLM 0.33.0
-`gemma4_mm.py`). Any other leaves the weights unknown, since projectors differ by model.
+`gemma4_mm.py`); which tower is built by what is in `models/architecture/families/towers.py`.
 """
 
 from models.architecture.blocks.draft import Draft, rows
@@ -12,24 +12,8 @@ _FEED_FORWARD_TIMES = 4
 _SUBSAMPLING_KERNEL = 3 * 3
 
 
-def audio(draft: Draft, config: Fields) -> None:
-    """Add the tower that `audio_config` describes, or say that its weights are not known."""
-    section = config.section("audio_config")
-    if not section:
-        return
-    fields = Fields(section, "gemma4_audio", path="audio_config.")
-    kind = fields.text("model_type") or "unnamed"
-    if kind != "gemma4_audio":
-        config.incomplete.append(
-            f"audio_config: an audio tower of type {kind} (--language-model-only loads none)"
-        )
-        return
-    _gemma4(draft, fields)
-    config.problems.extend(fields.problems)
-    config.notes.extend(f"audio_config.{note}" for note in fields.notes)
-
-
-def _gemma4(draft: Draft, fields: Fields) -> None:
+def gemma4_audio(draft: Draft, fields: Fields) -> None:
+    """Add Gemma 4's encoder, as the fields of `audio_config` describe it."""
     width, layers = fields.size("hidden_size"), fields.size("num_hidden_layers")
     out, kernel = fields.size("output_proj_dims"), fields.size("conv_kernel_size")
     channels = fields.numbers("subsampling_conv_channels") or ()

@@ -34,26 +34,39 @@ class Tower:
     heads: int
 
 
-def vision(draft: Draft, config: Fields) -> tuple[int, int]:
-    """Add the tower that `vision_config` describes.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Joint:
+    """How a family's tower is split over ranks, and joined to the language model."""
+
+    split_tower: bool = True
+    """Whether ranks share the tower's blocks, or each holds them whole."""
+    position_tables: int = 1
+    """Tables of learned positions."""
+    projection: bool = False
+    """Whether one projection brings patches to the hidden size, instead of a merger."""
+    split_merger: bool = True
+    """Whether ranks share the merger, or each holds it whole."""
+
+
+def vision(draft: Draft, config: Fields, joint: Joint, *, gated: bool) -> tuple[int, int]:
+    """Add the tower that `vision_config` describes; `gated` are its feed-forwards.
 
     Return the tokens of its largest item and the elements that a layer holds per token.
     """
     section = config.section("vision_config")
     if not section:
         return 0, 0
-    fields = Fields(section, config.model_type, path="vision_config.")
-    tower = _tower(fields)
+    fields = config.within("vision_config", section)
+    tower = _tower(fields, gated=gated)
     if tower is None:
         config.incomplete.append(
             "vision_config: the sizes of the vision tower (--language-model-only loads none)"
         )
         return 0, 0
     numbers = tuple(range(tower.layers))
-    split = config.text("model_type") != "gemma4"
-    _blocks(draft, tower, numbers, split=split)
-    _embedding(draft, tower, gemma=config.text("model_type") == "gemma4")
-    _merger(draft, tower, fields, config.text("model_type") or "")
+    _blocks(draft, tower, numbers, split=joint.split_tower)
+    _embedding(draft, tower, joint.position_tables)
+    _merger(draft, tower, fields, joint)
     tokens = _largest_item(config.config, section, tower)
     size = section.get("image_size")
     patches = tokens * tower.merged
@@ -68,13 +81,13 @@ def step_elements(draft: Draft, config: Fields) -> int:
     What they take from the tower's layers (Qwen3-VL), or the embeddings of each layer (Gemma 4):
     vLLM 0.33.0 `qwen3_vl.py`, `gemma4_mm.py`.
     """
-    fields = Fields(config.section("vision_config"), config.model_type, path="vision_config.")
+    fields = config.within("vision_config", config.section("vision_config"))
     levels = len(fields.numbers("deepstack_visual_indexes") or ())
     each = draft.fields.count("hidden_size_per_layer_input")
     return levels * draft.hidden + (layer_count(draft.fields) * each if each else 0)
 
 
-def _tower(fields: Fields) -> Tower | None:
+def _tower(fields: Fields, *, gated: bool) -> Tower | None:
     hidden = fields.optional("hidden_size", "embed_dim", "vt_hidden_size")
     layers = fields.optional("depth", "num_hidden_layers", "vt_num_hidden_layers")
     size = fields.optional("intermediate_size", "vt_intermediate_size")
@@ -90,7 +103,6 @@ def _tower(fields: Fields) -> Tower | None:
     height = fields.optional("init_pos_emb_height")
     if positions is None:
         positions = height * height if height else (image // patch) ** 2 if image else 1
-    gated = fields.text("model_type") in ("gemma4_vision", "pixtral", "qwen2_5_vl")
     return Tower(
         hidden=hidden,
         layers=layers,
@@ -140,22 +152,21 @@ def _weight(out: tuple[Rows, ...], columns: int, shard: Shard, numbers: Layers) 
     )
 
 
-def _embedding(draft: Draft, tower: Tower, *, gemma: bool) -> None:
+def _embedding(draft: Draft, tower: Tower, tables: int) -> None:
     pixels = tower.channels * tower.temporal * tower.patch**2
-    tables = 2 if gemma else 1
     for out, columns in ((tower.hidden, pixels), (tower.positions * tables, tower.hidden)):
         draft.add(Part.VISION, "vision_tower.embedding", rows(out), columns)
 
 
-def _merger(draft: Draft, tower: Tower, fields: Fields, model_type: str) -> None:
+def _merger(draft: Draft, tower: Tower, fields: Fields, joint: Joint) -> None:
     """Add what brings patches to the language model's hidden size."""
-    if model_type in ("gemma3", "gemma4"):
+    if joint.projection:
         draft.add(Part.VISION, "embed_vision", rows(draft.hidden), tower.hidden)
         return
     inner = tower.hidden * tower.merged
     out = fields.optional("out_hidden_size", "text_hidden_size") or draft.hidden
     deep = fields.numbers("deepstack_visual_indexes") or ()
-    split = model_type not in ("kimi_k25", "kimi_k3")
+    split = joint.split_merger
     for _ in range(1 + len(deep)):
         first, second = (Shard.OUTPUT, Shard.INPUT) if split else (Shard.NONE, Shard.NONE)
         draft.add(Part.VISION, "visual.merger", rows(inner), inner, shard=first)

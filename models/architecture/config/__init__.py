@@ -1,1 +1,1 @@
-"""Reading a `config.json`: fields, defaults, names, quantization."""
+"""Reading a `config.json`: fields, quantization and its usual exceptions."""

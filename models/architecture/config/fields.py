@@ -1,8 +1,8 @@
 """Reading a `config.json`: typed access that collects what is missing instead of stopping there.
 
 A field is read by one or several names (releases rename them). A class default of the model's own
-configuration class applies where `models/architecture/config/defaults.py` states it; nothing else
-is assumed. Fields that would change sizes and that the recipe did not read are named too.
+configuration class applies where the record of its family states it; nothing else is assumed.
+Fields that would change sizes and that the recipe did not read are named too.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final, TypeGuard, cast
 
 from pydantic import JsonValue
 
-from models.architecture.config.defaults import DEFAULTS, NEUTRAL, WEIGHTS_ONLY
+from models.architecture.config.defaults import NEUTRAL, WEIGHTS_ONLY
 from models.core.findings import Finding
 from models.core.problems import shown
 
@@ -30,7 +30,13 @@ def is_mapping(value: object) -> TypeGuard[Mapping[str, JsonValue]]:
 class Fields:
     """One configuration object being read; `problems` grows as fields turn out to be missing."""
 
-    def __init__(self, config: Mapping[str, JsonValue], model_type: str, path: str = "") -> None:
+    def __init__(
+        self,
+        config: Mapping[str, JsonValue],
+        model_type: str,
+        path: str = "",
+        defaults: Mapping[str, JsonValue] | None = None,
+    ) -> None:
         """Read `config`; `path` is put before the names in problems."""
         self.config = config
         self.model_type = model_type
@@ -39,7 +45,11 @@ class Fields:
         self.read: set[str] = set()
         self.notes: list[str] = []
         self.incomplete: list[str] = []
-        self._defaults = DEFAULTS.get(model_type, {})
+        self._defaults = defaults or {}
+
+    def within(self, name: str, section: Mapping[str, JsonValue]) -> "Fields":
+        """Return the fields of an object that stands here under `name`, with the same defaults."""
+        return Fields(section, self.model_type, f"{self.path}{name}.", self._defaults)
 
     def raw(self, *names: str) -> JsonValue:
         """Return the first of the fields that is there and not null, else its class default."""

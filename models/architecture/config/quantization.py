@@ -77,7 +77,7 @@ def quantization(fields: Fields) -> Quantization | None:
     section = fields.section("quantization_config") or fields.section("compression_config")
     if not section:
         return None
-    inner = Fields(section, fields.model_type, path=fields.path + "quantization_config.")
+    inner = fields.within("quantization_config", section)
     # ModelOpt's own file has no method; the engine knows it by its algorithm.
     method = inner.text("quant_method", default="modelopt" if "quant_algo" in section else None)
     found = None

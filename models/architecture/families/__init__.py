@@ -1,1 +1,1 @@
-"""Recipes of model families, and which one builds which type."""
+"""Every model family: one record each, in a few files by kind, and what collects them."""

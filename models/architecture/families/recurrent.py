@@ -1,85 +1,112 @@
-"""Recipes of Jamba, Mamba, Falcon Mamba and Mamba 2."""
+"""Families with recurrent layers, alone or mixed with attention, Qwen's apart."""
 
-from models.architecture.blocks.attention import gqa
-from models.architecture.blocks.draft import Draft
-from models.architecture.blocks.feedforward import Experts, mlp, moe
-from models.architecture.blocks.mixers import Mamba1, Mamba2, mamba1, mamba2
-from models.architecture.families.common import attention_caches, attention_of, everywhere
+from typing import Final
 
+from pydantic import JsonValue
 
-def jamba(draft: Draft) -> None:
-    """Jamba: Mamba with periodic attention, experts in every n-th layer."""
-    fields = draft.fields
-    layers = everywhere(fields)
-    period = fields.size("attn_layer_period")
-    offset = fields.count("attn_layer_offset")
-    attention = tuple(layer for layer in layers if layer % period == offset % period)
-    recurrent = tuple(layer for layer in layers if layer not in attention)
-    rank = fields.raw("mamba_dt_rank")
-    mixer = Mamba1(
-        inner=fields.size("mamba_expand") * draft.hidden,
-        state=fields.size("mamba_d_state"),
-        kernel=fields.size("mamba_d_conv"),
-        rank=rank if isinstance(rank, int) and rank > 0 else -(-draft.hidden // 16),
-        conv_bias=fields.flag("mamba_conv_bias", default=True),
-        bias=fields.flag("mamba_proj_bias"),
-        norms=True,
-        name="mamba.",
-    )
-    mamba1(draft, mixer, recurrent)
-    if attention:
-        spec = attention_of(fields, draft.hidden)
-        gqa(draft, spec, attention)
-        attention_caches(draft, spec, ["full_attention"])
-        draft.cache(draft.caches.pop().model_copy(update={"layers": attention}))
-    draft.norms(2, layers)
-    count = fields.count("num_experts")
-    every, start = fields.size("expert_layer_period"), fields.count("expert_layer_offset")
-    sparse = tuple(n for n in layers if count > 1 and n % every == start % every)
-    size = fields.size("intermediate_size")
-    mlp(draft, size, tuple(n for n in layers if n not in sparse), name="feed_forward.")
-    if sparse:
-        top_k = fields.size("num_experts_per_tok")
-        moe(
-            draft,
-            Experts(count=count, intermediate=size, top_k=top_k, name="feed_forward."),
-            sparse,
-        )
+from models.architecture.blocks.rotary import NO_ROTARY, RotaryTables
+from models.architecture.blocks.vision import Joint
+from models.architecture.families.family import ModelFamily, Multimodal, Summary
+from models.architecture.families.recipes.hybrids import (
+    falcon_h1,
+    granite_hybrid,
+    kimi_linear,
+    lfm2,
+    nemotron_h,
+    nemotron_layers,
+)
+from models.architecture.families.recipes.recurrent import jamba, mamba, pure_mamba2
+from models.architecture.families.recipes.zamba import zamba2
+from models.architecture.traits import EngineTraits
+
+_MAMBA: Final[dict[str, JsonValue]] = {"state_size": 16, "conv_kernel": 4, "expand": 2}
 
 
-def mamba(draft: Draft) -> None:
-    """Mamba and Falcon Mamba: recurrent layers only."""
-    fields = draft.fields
-    layers = everywhere(fields)
-    rank = fields.raw("time_step_rank", "dt_rank")
-    inner = fields.optional("intermediate_size", "d_inner")
-    mixer = Mamba1(
-        inner=inner or fields.size("expand") * draft.hidden,
-        state=fields.size("state_size"),
-        kernel=fields.size("conv_kernel"),
-        rank=rank if isinstance(rank, int) and rank > 0 else -(-draft.hidden // 16),
-        conv_bias=fields.flag("use_conv_bias", default=True),
-        bias=fields.flag("use_bias"),
-    )
-    mamba1(draft, mixer, layers)
-    draft.norms(1, layers)
+def _kimi(config: Summary) -> None:
+    if "n_shared_experts" in config:
+        config["num_shared_experts"] = config.pop("n_shared_experts")
 
 
-def pure_mamba2(draft: Draft) -> None:
-    """Mamba 2: recurrent layers only."""
-    fields = draft.fields
-    layers = everywhere(fields)
-    inner = fields.size("expand") * draft.hidden
-    heads = fields.size("num_heads")
-    mixer = Mamba2(
-        inner=inner,
-        heads=heads,
-        head_dim=fields.size("head_dim"),
-        groups=fields.size("n_groups"),
-        state=fields.size("state_size"),
-        kernel=fields.size("conv_kernel"),
-        conv_bias=fields.flag("use_conv_bias", default=True),
-        bias=fields.flag("use_bias"),
-    )
-    mamba2(draft, mixer, layers)
-    draft.norms(1, layers)
+def _nemotron(config: Summary) -> None:
+    shared = config.pop("shared_expert_intermediate_size", None)
+    config["moe_shared_expert_intermediate_size"] = shared
+    config["n_routed_experts"] = config.pop("num_experts", None)
+
+
+# Those without rotary tables have none in vLLM 0.33.0's `nemotron_h.py`, `jamba.py`,
+# `kimi_linear.py` and `zamba2.py`.
+RECORDS: Final = (
+    ModelFamily(
+        name="kimi_linear",
+        recipe=kimi_linear,
+        classes=("KimiLinearForCausalLM",),
+        # Every rank holds what brings patches to the language model whole, as in Kimi K2.5.
+        outer=(Multimodal(name="kimi_k3", joint=Joint(split_merger=False)),),
+        rotary=NO_ROTARY,
+        mxfp4_experts_only=True,
+        restate=_kimi,
+        engine=EngineTraits(first_release=(0, 12)),
+    ),
+    ModelFamily(
+        name="nemotron_h",
+        recipe=nemotron_h,
+        classes=("NemotronHForCausalLM",),
+        defaults={"conv_kernel": 4},
+        rotary=NO_ROTARY,
+        layers=nemotron_layers,
+        restate=_nemotron,
+    ),
+    ModelFamily(
+        name="jamba",
+        recipe=jamba,
+        classes=("JambaForCausalLM",),
+        defaults={
+            "attn_layer_offset": 4,
+            "attn_layer_period": 8,
+            "expert_layer_offset": 1,
+            "expert_layer_period": 2,
+            "mamba_d_conv": 4,
+            "mamba_d_state": 16,
+            "mamba_expand": 2,
+            "num_experts": 16,
+        },
+        rotary=NO_ROTARY,
+    ),
+    ModelFamily(
+        name="falcon_h1",
+        recipe=falcon_h1,
+        classes=("FalconH1ForCausalLM",),
+        defaults={"mamba_expand": 2, "mamba_d_conv": 4},
+    ),
+    ModelFamily(
+        name="granitemoehybrid",
+        recipe=granite_hybrid,
+        defaults={
+            "mamba_d_conv": 4,
+            "mamba_expand": 2,
+            "mamba_d_state": 256,
+            "mamba_n_groups": 1,
+        },
+        rotary=RotaryTables(when_stated=True),
+    ),
+    ModelFamily(name="bamba", recipe=granite_hybrid),
+    ModelFamily(name="zamba2", recipe=zamba2, tied=True, rotary=NO_ROTARY),
+    ModelFamily(
+        name="mamba", recipe=mamba, classes=("MambaForCausalLM",), defaults=_MAMBA, tied=True
+    ),
+    ModelFamily(name="falcon_mamba", recipe=mamba, defaults=_MAMBA, tied=True),
+    ModelFamily(
+        name="mamba2",
+        recipe=pure_mamba2,
+        classes=("Mamba2ForCausalLM",),
+        defaults={"state_size": 128, "conv_kernel": 4, "expand": 2, "n_groups": 8, "head_dim": 64},
+    ),
+    ModelFamily(name="lfm2", recipe=lfm2, defaults={"conv_L_cache": 3}, tied=True),
+    ModelFamily(
+        name="lfm2_moe",
+        recipe=lfm2,
+        defaults={"conv_L_cache": 3},
+        tied=True,
+        engine=EngineTraits(first_release=(0, 12)),
+    ),
+)

@@ -77,8 +77,8 @@ def _patch(text: str | None) -> int:
 def behavior_of(version: str | None, borders: Borders, at_least: Release | None = None) -> Behavior:
     """Return the behavior of a release; an unknown one is assumed, and says so.
 
-    `at_least` is the first release that a run can have used (`introduced.py`). What changed at a
-    release that is not known is taken from the side that leaves less.
+    `at_least` is the first release that a run can have used (`EngineTraits.first_release`).
+    What changed at a release that is not known is taken from the side that leaves less.
     """
     stated = release_of(version, borders)
     if stated is None and version is not None and ("dev" in version or "main" in version):

@@ -141,6 +141,6 @@ def _holds_whole_items(request: BudgetRequest) -> bool:
 
 
 def _prefers_fp8_cache(request: BudgetRequest) -> bool:
-    """GLM 5 on data-centre Blackwell (`model_executor/models/config.py` GlmMoeDsaForCausalLM)."""
-    is_glm = request.architecture.model_type == "glm_moe_dsa"
-    return is_glm and request.card.capability[0] == 10 and request.behavior.glm_fp8_cache
+    """Tell whether the release takes FP8 for the model on this card: data-center Blackwell only."""
+    preferred = request.architecture.engine.prefers_fp8_cache
+    return preferred and request.card.capability[0] == 10 and request.behavior.glm_fp8_cache

@@ -66,7 +66,7 @@ def _mxfp4_steps(rank: Rank, found: Architecture) -> tuple[int, int]:
     """
     if rank.capability[0] != 9 or rank.marlin_mxfp4:
         return 256, 128
-    if found.model_type != "gpt_oss":
+    if not found.engine.mxfp4_by_triton:
         return 1, 128
     return (256 if rank.padded_mxfp4 else 1), 64
 
@@ -92,7 +92,7 @@ def mxfp4(
 
 def _is_triton(rank: Rank, found: Architecture) -> bool:
     hopper = rank.capability[0] == 9 and not rank.marlin_mxfp4
-    return hopper and found.model_type == "gpt_oss"
+    return hopper and found.engine.mxfp4_by_triton
 
 
 def mxfp4_bias(weight: Weight, out: list[int], rank: Rank, found: Architecture) -> int:
@@ -119,8 +119,6 @@ def refined_block(block: tuple[int, int], inner: int, hidden: int) -> tuple[int,
 
 
 _TRTLLM_STEP: Final = 128
-_NOT_BY_TRTLLM: Final = ("deepseek_v2",)
-"""Model types whose routing FlashInfer's TRT-LLM kernel does not do: Cutlass takes them."""
 
 
 def by_machete(scheme: Scheme, rank: Rank, out: list[int], columns: int, *, expert: bool) -> bool:
@@ -155,8 +153,8 @@ def padded_expert(
 
     vLLM 0.24.0 and 0.33.0 `fused_moe/oracle/unquantized.py`.
     """
-    named = found.model_type in _NOT_BY_TRTLLM
-    if rank.capability[0] != 10 or not rank.trtllm_experts or named:
+    refused = not found.engine.experts_by_trtllm
+    if rank.capability[0] != 10 or not rank.trtllm_experts or refused:
         return out, columns
     if weight.shard is Shard.OUTPUT:
         return [_up(size, _TRTLLM_STEP) for size in out], columns

@@ -87,16 +87,16 @@ def _step_buffers(found: Architecture, rank: Rank) -> int:
     """Return the buffers of a step that models make while they load.
 
     What decoder layers take beside their inputs (multimodal models, 0.11 to 0.33). Of sparse
-    attention the positions chosen (int32), and 1 KiB per token and layer of DeepSeek V3.2's
-    (measured on the golden, not traced). On Blackwell latent attention's workspace of 128 MiB, and
-    394 more where its heads have not DeepSeek's sizes, which other kernels read prompts with
-    (vLLM 0.33.0 `v1/attention/backends/mla/prefill/`).
+    attention the positions chosen (int32), and what stands beside its indexer. On Blackwell latent
+    attention's workspace of 128 MiB, and 394 more where its heads have not DeepSeek's sizes, which
+    other kernels read prompts with (vLLM 0.33.0 `v1/attention/backends/mla/prefill/`).
     """
     size = rank.batched_tokens * found.index_top_k * 4
     size += rank.batched_tokens * found.step_elements * 2
     latent = any(cache.kind is CacheKind.MLA for cache in found.caches)
-    if found.index_top_k and found.model_type != "deepseek_v4":
-        size += rank.batched_tokens * found.num_layers * 1024
+    beside = found.engine.indexer_step_bytes
+    if found.index_top_k and beside:
+        size += rank.batched_tokens * found.num_layers * beside
     elif latent and rank.capability[0] == 10:
         size += 128 * MIB + (0 if _has_deepseeks_heads(found) else 394 * MIB)
     return size

@@ -180,10 +180,6 @@ def _positions(request: BudgetRequest, resolved: Resolved) -> Iterator[Finding]:
     )
 
 
-_NO_FLOAT16: Final = frozenset({"gemma2", "gemma3", "gemma3_text", "glm4"})
-"""Model types that the engine refuses in float16: vllm/config/model.py of 0.33.0."""
-
-
 _MODELOPT: Final = {
     SchemeKind.NVFP4: "modelopt_fp4",
     SchemeKind.MXFP8: "modelopt_mxfp8",
@@ -210,7 +206,7 @@ def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Findin
             settings={"kv_cache_dtype": "auto"},
         )
     found = request.architecture
-    if resolved.dtype == "float16" and found.model_type in _NO_FLOAT16:
+    if resolved.dtype == "float16" and found.engine.refuses_float16:
         yield refusal(
             MemoryRule.CAPABILITY,
             f"models of type {found.model_type} are numerically unstable in float16, and "

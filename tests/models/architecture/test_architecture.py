@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from models.architecture import CacheKind, Family, Part, SchemeKind, architecture, matches
-from models.architecture.config.facts import config_of_facts
+from models.architecture.names.facts import config_of_facts
 from models.core.problems import ProblemsError
 from tests.helpers.models.memory_data import configs, read
 

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import pytest
 
-from models.architecture.config.defaults import DEFAULTS, TIED_BY_DEFAULT
-from models.architecture.config.facts import config_of_facts
-from models.architecture.families.registry import RECIPES, TEXT_PART
+from models.architecture.families.registry import FAMILIES, text_type
+from models.architecture.families.towers import TOWERS
+from models.architecture.names.facts import config_of_facts
 
 pytestmark = pytest.mark.pure
 
@@ -21,9 +21,6 @@ RECORD: Final[dict[str, Any]] = json.loads(
 )
 UPSTREAM: Final[dict[str, dict[str, Any]]] = RECORD["defaults"]
 CLASSES: Final[dict[str, list[str]]] = RECORD["types_of_class"]
-
-OWN_CODE: Final = {"internlm2", "kimi_k2", "mimo", "mistral3_text"}
-"""Types without a class in transformers: the checkpoint brings it, or the engine has its own."""
 
 IN_FIVE_OTHERWISE: Final = {
     # transformers 5 writes the layers out (`layer_types`): where the first full one comes.
@@ -37,10 +34,12 @@ TIED_IN_ITS_TEXT_PART_ONLY: Final = {"qwen3_vl_moe_text"}
 """The outer configuration, which the engine asks, says false."""
 
 
-@pytest.mark.parametrize("model_type", sorted(DEFAULTS))
+DEFAULTS: Final = {each.name: each.defaults for each in (*FAMILIES.values(), *TOWERS.values())}
+
+
+@pytest.mark.parametrize("model_type", sorted(name for name in DEFAULTS if DEFAULTS[name]))
 def test_a_default_is_the_classes(model_type: str) -> None:
-    if model_type in OWN_CODE:
-        assert model_type not in UPSTREAM
+    if model_type in FAMILIES and FAMILIES[model_type].own_code:
         return
     for field, value in DEFAULTS[model_type].items():
         if (model_type, field) in NOT_IN_FIVE:
@@ -50,18 +49,20 @@ def test_a_default_is_the_classes(model_type: str) -> None:
         assert known == value, f"{field} of {model_type}"
 
 
-@pytest.mark.parametrize("model_type", sorted(UPSTREAM))
+@pytest.mark.parametrize("model_type", sorted(set(UPSTREAM) & set(FAMILIES)))
 def test_what_is_tied_is_tied_by_its_class(model_type: str) -> None:
     tied = bool(UPSTREAM[model_type].get("tie_word_embeddings"))
     if model_type in TIED_IN_ITS_TEXT_PART_ONLY:
         assert tied
         return
-    assert (model_type in TIED_BY_DEFAULT) == tied
+    assert FAMILIES[model_type].tied == tied
 
 
 def test_every_known_type_is_a_type_of_transformers_or_brings_its_code() -> None:
-    assert set(RECIPES) - set(UPSTREAM) == OWN_CODE
-    assert TIED_BY_DEFAULT - set(UPSTREAM) <= OWN_CODE
+    """Also the reminder to ask transformers of a family that is new."""
+    assert set(FAMILIES) - set(UPSTREAM) == {
+        each.name for each in FAMILIES.values() if each.own_code
+    }
     assert len(UPSTREAM) > 80
 
 
@@ -70,7 +71,7 @@ def test_a_class_is_of_the_types_that_transformers_gives_it(name: str) -> None:
     """A summary names the class; whoever reads it needs the type, of the text part at that."""
     found = config_of_facts({"architectures": [name], "layer_pattern": None}).get("model_type")
     if found is not None:
-        types = {TEXT_PART.get(each, each) for each in CLASSES[name]}
+        types = {text_type(each) for each in CLASSES[name]}
         assert found in types
 
 

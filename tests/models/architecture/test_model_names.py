@@ -12,8 +12,8 @@ from catalog.loader import load
 from catalog.readers import names as tables
 from catalog.readers.tables import gpu_families
 from models.architecture import architecture
-from models.architecture.config.name_words import NameWords, WordRow
-from models.architecture.config.names import Alias, ModelNames, model_key
+from models.architecture.names.name_words import NameWords, WordRow
+from models.architecture.names.names import Alias, ModelNames, model_key
 from models.cases.asking import Sources, ask
 from models.cases.cards import CardNames
 from models.cases.cases import Case

@@ -7,12 +7,13 @@ import pytest
 from catalog.loader import load
 from catalog.readers import names as tables
 from catalog.readers.tables import gpu_families
+from models.architecture.families.registry import FAMILIES
 from models.cases.asking import CaseRequest, Sources, ask
 from models.cases.cards import CardNames
 from models.cases.cases import Case, case_of
 from models.core.problems import ProblemsError
 from models.facts.gpu_families import capability_of_name
-from models.memory import Verdict, budget, first_release
+from models.memory import Verdict, budget
 from tests.helpers.models.releases import behavior_of
 
 pytestmark = pytest.mark.pure
@@ -133,8 +134,9 @@ def test_a_cache_dtype_of_unknown_size_is_unknown_and_not_refused() -> None:
 
 
 def test_a_run_of_a_newer_model_cannot_have_used_an_older_release() -> None:
-    assert behavior_of(None, at_least=first_release("gemma4_text")).release == (0, 19)
-    assert behavior_of(None, at_least=first_release("llama")).release == (0, 11)
+    since = {name: FAMILIES[name].engine.first_release for name in ("gemma4_text", "llama")}
+    assert behavior_of(None, at_least=since["gemma4_text"]).release == (0, 19)
+    assert behavior_of(None, at_least=since["llama"]).release == (0, 11)
     assert behavior_of("0.10.2", at_least=(0, 19)).release == (0, 10)
 
 

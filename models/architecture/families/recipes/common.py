@@ -26,6 +26,21 @@ def where(kinds: Sequence[str], *wanted: str) -> Layers:
     return tuple(number for number, kind in enumerate(kinds) if kind in wanted)
 
 
+def every_second(layer: int) -> bool:
+    """Tell whether a layer has a window: the first, the third and so on."""
+    return layer % 2 == 0
+
+
+def every_fourth(layer: int) -> bool:
+    """Tell whether a layer has a window: all but every fourth."""
+    return (layer + 1) % 4 != 0
+
+
+def every_sixth(layer: int) -> bool:
+    """Tell whether a layer has a window: all but every sixth."""
+    return (layer + 1) % 6 != 0
+
+
 def everywhere(fields: Fields) -> Layers:
     """Return all layer numbers."""
     return tuple(range(layer_count(fields)))
@@ -194,8 +209,11 @@ def feed_forward(draft: Draft, spec: Experts) -> None:
     moe(draft, spec, expert_layers)
 
 
-def latent_moe(draft: Draft) -> None:
-    """DeepSeek V2, V3, V3.2 and what shares their class (Kimi K2, GLM 5, Mistral Large 3)."""
+def latent_moe(draft: Draft, *, corrected: bool = False) -> None:
+    """DeepSeek V2, V3, V3.2 and what shares their class (Kimi K2, GLM 5, Mistral Large 3).
+
+    The router of one that is `corrected` has a correction whatever `topk_method` says.
+    """
     fields = draft.fields
     layers = everywhere(fields)
     attention = latent_of(draft)
@@ -207,5 +225,5 @@ def latent_moe(draft: Draft) -> None:
         return
     spec = experts_of(fields)
     shared = fields.count("n_shared_experts", "num_shared_experts")
-    noaux = fields.text("topk_method") == "noaux_tc" or fields.model_type in ("glm_moe_dsa",)
+    noaux = fields.text("topk_method") == "noaux_tc" or corrected
     feed_forward(draft, replace(spec, shared=shared * spec.intermediate, correction=noaux))

@@ -17,9 +17,9 @@ from functools import cached_property
 
 from pydantic import Field, JsonValue
 
-from models.architecture.config.facts import config_of_facts, is_facts
 from models.architecture.config.fields import is_mapping
-from models.architecture.config.name_words import NameWords, Suffixed, suffixed, words_of
+from models.architecture.names.facts import config_of_facts, is_facts
+from models.architecture.names.name_words import NameWords, Suffixed, suffixed, words_of
 from models.core.base import Model
 
 Configurations = Mapping[str, Mapping[str, JsonValue]]

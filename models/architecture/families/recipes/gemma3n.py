@@ -8,8 +8,13 @@ from dataclasses import replace
 from models.architecture.blocks.attention import gqa_cache
 from models.architecture.blocks.draft import Draft, Layers, rows
 from models.architecture.blocks.feedforward import mlp
-from models.architecture.families.common import attention_of, everywhere, kinds_of_layers, where
-from models.architecture.families.special import (
+from models.architecture.families.recipes.common import (
+    attention_of,
+    everywhere,
+    kinds_of_layers,
+    where,
+)
+from models.architecture.families.recipes.special import (
     borrowing_attention,
     layer_embeddings,
     with_own_keys,

@@ -8,7 +8,7 @@ from models.architecture.blocks.attention import Attention, gqa, gqa_cache
 from models.architecture.blocks.draft import Draft, Layers, rows
 from models.architecture.blocks.feedforward import mlp
 from models.architecture.blocks.mixers import Mamba2, mamba2
-from models.architecture.families.common import where
+from models.architecture.families.recipes.common import where
 from models.architecture.types import Part, Shard
 
 

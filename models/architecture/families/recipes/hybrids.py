@@ -15,7 +15,7 @@ from models.architecture.blocks.mixers import (
     short_conv,
 )
 from models.architecture.config.fields import Fields, layer_count
-from models.architecture.families.common import (
+from models.architecture.families.recipes.common import (
     attention_caches,
     attention_of,
     everywhere,
@@ -134,6 +134,12 @@ def granite_hybrid(draft: Draft) -> None:
     moe(draft, experts, layers)
 
 
+def nemotron_layers(fields: Fields) -> int:
+    """Count Nemotron H's layers: one per letter or name of its pattern."""
+    kinds = fields.text("hybrid_override_pattern") or fields.texts("layers_block_type")
+    return len(kinds) if kinds else layer_count(fields)
+
+
 def nemotron_h(draft: Draft) -> None:
     """Nemotron H: one block per layer, by letter: M(amba), * attention, - MLP, E(xperts)."""
     fields = draft.fields
@@ -211,7 +217,7 @@ def kimi_linear(draft: Draft) -> None:
     fields = draft.fields
     layers = everywhere(fields)
     section = fields.section("linear_attn_config")
-    inner = Fields(section, fields.model_type, path=fields.path + "linear_attn_config.")
+    inner = fields.within("linear_attn_config", section)
     numbers = inner.numbers("kda_layers") or ()
     if not numbers:
         inner.missing("kda_layers")

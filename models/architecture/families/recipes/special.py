@@ -6,7 +6,7 @@ from models.architecture.blocks.attention import Attention, gqa, gqa_cache, late
 from models.architecture.blocks.draft import FLOAT32, Draft, Layers, rows
 from models.architecture.blocks.feedforward import Experts, mlp, moe
 from models.architecture.config.fields import Fields, layer_count
-from models.architecture.families.common import (
+from models.architecture.families.recipes.common import (
     Style,
     attention_caches,
     attention_of,
@@ -197,7 +197,7 @@ def step3p5(draft: Draft) -> None:
         head_norms=2,
     )
     other = fields.section("attention_other_setting")
-    inner = Fields(other, fields.model_type, path="attention_other_setting.")
+    inner = fields.within("attention_other_setting", other)
     windowed = full
     if other:
         windowed = replace(

@@ -5,7 +5,7 @@ Shapes from vLLM 0.33.0's `models/deepseek_v4` (attention, compressor, nvidia/mo
 
 from models.architecture.blocks.draft import FLOAT32, Draft, Layers, rows
 from models.architecture.blocks.feedforward import moe
-from models.architecture.families.common import everywhere, experts_of
+from models.architecture.families.recipes.common import everywhere, experts_of
 from models.architecture.types import CacheKind, CacheLayers, Part, Rows, Shard
 
 _LATENT_BYTES = 584
