@@ -16,6 +16,7 @@ import pytest
 from catalog.loader import load
 from catalog.readers.own import HERE
 from models.architecture import architecture
+from models.architecture.traits import EngineTraits
 from models.core.base import UNRESOLVED
 from models.core.problems import ProblemsError
 from models.core.releases import numbers
@@ -108,7 +109,7 @@ def requests() -> tuple[BudgetRequest, ...]:
         asked("qwen3-30b-a3b", B200, tensor_parallel_size=4, **short),
         asked("mixtral-8x7b-instruct", B200),
         changed(asked("gemma3-27b-it", A100), vision_tokens=4096),
-        changed(asked("deepseek-r1", B200, **eight), model_type="glm_moe_dsa"),
+        changed(asked("deepseek-r1", B200, **eight), engine=EngineTraits(prefers_fp8_cache=True)),
     )
 
 
