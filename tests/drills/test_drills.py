@@ -16,6 +16,8 @@ from tests.helpers.repository.recipes import ROOT, Clone, actions
 
 pytestmark = pytest.mark.process
 
+CLASS_DEFAULTS = "tests/models/architecture/class_defaults.json"
+
 
 def golden_of_the_same_shape() -> Mapping[str, str]:
     """Return what the engine answers of a fine-tune: what it answers of the model it was made from.
@@ -37,6 +39,24 @@ def lists_of_a_release() -> Mapping[str, str]:
     }
 
 
+def classes_with_helium() -> Mapping[str, str]:
+    """Return what transformers 5.24.0 says of the families' classes and of Helium's.
+
+    Its row as `catalog.generate.class_defaults` wrote it in an environment with transformers.
+    """
+    record = json.loads((ROOT / CLASS_DEFAULTS).read_text())
+    assert record["transformers"] == "5.24.0"
+    record["defaults"]["helium"] = {
+        "head_dim": 128,
+        "hidden_size": 2560,
+        "num_attention_heads": 20,
+        "num_hidden_layers": 24,
+        "tie_word_embeddings": False,
+        "vocab_size": 48000,
+    }
+    return {CLASS_DEFAULTS: json.dumps(record, indent=1, sort_keys=True) + "\n"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Drill:
     """A recipe: after each step the tests that say what is still to do, and those to pass at last.
@@ -50,6 +70,7 @@ class Drill:
     answers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
+DEFAULTS = "tests/models/architecture/test_class_defaults.py"
 RULES = "tests/policies/rules/test_policy_rules.py"
 PACK = "tests/policies/frame/test_policy_pack.py"
 GOLDENS = "tests/goldens/test_goldens_hold.py"
@@ -80,6 +101,21 @@ DRILLS = (
         missing={1: {"test_there_are_goldens_of_every_model_of_the_release": GOLDENS}},
         passes=(GOLDENS, "tests/catalog/test_catalog_loads.py"),
         answers=golden_of_the_same_shape(),
+    ),
+    Drill(
+        title="Add a model family",
+        missing={
+            1: {
+                "test_every_known_type_is_a_type_of_transformers_or_brings_its_code": DEFAULTS,
+                "test_a_default_is_the_classes[helium]": DEFAULTS,
+            }
+        },
+        passes=(
+            "tests/models/architecture/test_helium.py",
+            DEFAULTS,
+            "tests/repository/test_families.py",
+        ),
+        answers=classes_with_helium(),
     ),
     Drill(
         title="Add a component",

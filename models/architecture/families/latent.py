@@ -26,7 +26,7 @@ RECORDS: Final = (
         recipe=latent_moe,
         classes=("DeepseekV2ForCausalLM",),
         defaults=_DEEPSEEK,
-        # Softmax without another sum to one is a way of routing that TRT-LLM's kernel lacks.
+        # Softmax over all experts, not normalized again: not in the kernel's list of routings.
         engine=EngineTraits(experts_by_trtllm=False),
     ),
     ModelFamily(
@@ -43,7 +43,7 @@ RECORDS: Final = (
         engine=EngineTraits(first_release=(0, 11)),
     ),
     # Rotary tables of the compressed latents and of the window: vLLM 0.33.0 `models/deepseek_v4`.
-    # Nothing beside its indexer is in its golden.
+    # Its golden has nothing beside its indexer; where the engine says so is unresolved.
     ModelFamily(
         name="deepseek_v4",
         recipe=deepseek_v4,
@@ -51,7 +51,8 @@ RECORDS: Final = (
         rotary=RotaryTables(latent=2),
         engine=EngineTraits(first_release=(0, 20), indexer_step_bytes=0),
     ),
-    # Every rank holds what brings patches to the language model whole: vLLM 0.33.0 `kimi_k25.py`.
+    # Every rank holds what brings patches to the language model whole: `ReplicatedLinear` of
+    # vLLM's `kimi_k25_vit.py`.
     ModelFamily(
         name="kimi_k2",
         recipe=latent_moe,

@@ -40,7 +40,8 @@ RECORDS: Final = (
         name="kimi_linear",
         recipe=kimi_linear,
         classes=("KimiLinearForCausalLM",),
-        # Every rank holds what brings patches to the language model whole, as in Kimi K2.5.
+        # The merger as in Kimi K2.5; that MXFP4 is of experts only is what its golden has, and the
+        # place in the engine is unresolved.
         outer=(Multimodal(name="kimi_k3", joint=Joint(split_merger=False)),),
         rotary=NO_ROTARY,
         mxfp4_experts_only=True,

@@ -10,7 +10,8 @@ from models.architecture.families.family import TowerFamily
 TOWERS: Final = {
     tower.name: tower
     for tower in (
-        # Gated feed-forwards: vLLM 0.33.0 `gemma4_mm.py`, `pixtral.py`, `qwen2_5_vl.py`.
+        # Gated in transformers 5 (`modeling_gemma4.py`, `modeling_pixtral.py`,
+        # `modeling_qwen2_5_vl.py`).
         TowerFamily(name="gemma4_vision", gated=True),
         TowerFamily(name="pixtral", gated=True),
         TowerFamily(name="qwen2_5_vl", gated=True),

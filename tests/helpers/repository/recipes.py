@@ -80,6 +80,8 @@ class Clone:
             assert done.returncode == 0, done.stdout + done.stderr
         elif action.kind == "ask":
             for name, answer in answers.items():
+                # A command may also write anew what is there.
+                (self.folder / name).unlink(missing_ok=True)
                 self.write(name, answer)
         elif action.kind == "file":
             self.write(action.path, action.text)
