@@ -36,7 +36,7 @@ _TLS: Final = "kubernetes.io/tls"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RegionSecrets:
+class RowContext:
     """What a row is asked for: one region of a stack."""
 
     region: RegionSettings
@@ -50,11 +50,11 @@ class RegionSecrets:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _SecretRow:
-    needed: Callable[[RegionSecrets], bool]
-    use: Callable[[RegionSecrets], SecretUse]
+    needed: Callable[[RowContext], bool]
+    use: Callable[[RowContext], SecretUse]
 
 
-def _object_store(request: RegionSecrets) -> SecretUse:
+def _object_store(request: RowContext) -> SecretUse:
     """Keys by which seeding Jobs read the object store."""
     return SecretUse(
         name="object-store",
@@ -69,7 +69,7 @@ def _object_store(request: RegionSecrets) -> SecretUse:
     )
 
 
-def _tenant(request: RegionSecrets) -> SecretUse:
+def _tenant(request: RowContext) -> SecretUse:
     """The file that a MinIO tenant reads its root keys from: those of the object store."""
     return SecretUse(
         name="object-store",
@@ -87,7 +87,7 @@ def _tenant(request: RegionSecrets) -> SecretUse:
     )
 
 
-def _gateway_certificate(request: RegionSecrets) -> SecretUse:
+def _gateway_certificate(request: RowContext) -> SecretUse:
     """Certificate chain and key of the gateway's listener."""
     return SecretUse(
         name="gateway-tls",
@@ -100,7 +100,7 @@ def _gateway_certificate(request: RegionSecrets) -> SecretUse:
     )
 
 
-def _clients(request: RegionSecrets) -> SecretUse:
+def _clients(request: RowContext) -> SecretUse:
     """The gateway's clients and their keys."""
     return SecretUse(
         name=GATEWAY_CLIENTS_SECRET,
@@ -116,7 +116,7 @@ _PROVIDER_KEYS: Final = {"AWSBedrock": "credentials"}
 """What Envoy AI Gateway 1.1 calls the key in a provider's Secret; else apiKey."""
 
 
-def _provider(request: RegionSecrets, provider: FallbackProviderSettings) -> SecretUse:
+def _provider(request: RowContext, provider: FallbackProviderSettings) -> SecretUse:
     """The key by which the gateway asks a provider."""
     key = _PROVIDER_KEYS.get(provider.schema_name, "apiKey")
     return SecretUse(
@@ -129,7 +129,7 @@ def _provider(request: RegionSecrets, provider: FallbackProviderSettings) -> Sec
     )
 
 
-def _authority(request: RegionSecrets) -> SecretUse:
+def _authority(request: RowContext) -> SecretUse:
     """Certificate and key of the private authority, where cert-manager looks for them."""
     return SecretUse(
         name="certificate-authority",
@@ -170,7 +170,7 @@ def secret_uses(
     region: RegionSettings, gateway: Gateway, environment: str
 ) -> tuple[SecretUse, ...]:
     """Return the Secrets that the region takes from its source, whatever the source is."""
-    asked = RegionSecrets(region=region, gateway=gateway, environment=environment)
+    asked = RowContext(region=region, gateway=gateway, environment=environment)
     rows = [row.use(asked) for row in _ROWS if row.needed(asked)]
     return (*rows, *(_provider(asked, each) for each in region.fallback_providers))
 
