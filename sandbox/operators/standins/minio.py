@@ -93,7 +93,7 @@ def _keys(spec: Object, space: str, objects: Objects) -> Iterable[str]:
         yield f"configuration: Secret {space}/{name} does not exist"
         return
     text = base64.b64decode(section(secret, "data").get(_CONFIG, "")).decode(errors="replace")
-    values = {name: _unquoted(value) for name, value in _ASSIGNMENT.findall(text)}
+    values = {name: unquoted(value) for name, value in _ASSIGNMENT.findall(text)}
     where = f"{_CONFIG} of Secret {space}/{name}"
     for key, least in _ROOT.items():
         if key not in values:
@@ -102,6 +102,7 @@ def _keys(spec: Object, space: str, objects: Objects) -> Iterable[str]:
             yield f"configuration: {where} sets {key} to fewer than {least} characters"
 
 
-def _unquoted(value: str) -> str:
+def unquoted(value: str) -> str:
+    """Return a value without the quotes that a shell would take away."""
     quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "'\""
     return value[1:-1] if quoted else value
