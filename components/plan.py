@@ -26,4 +26,4 @@ class Plan(pulumi.ComponentResource):
     def __init__(self, name: str, args: PlanArgs, opts: ResourceOptions | None = None) -> None:
         """Register the plan's plain values."""
         super().__init__("triplane:plan:Plan", name, dict(plan_inputs(args.plan)), opts)
-        self.register_outputs({})
+        self.register_outputs({"catalogRevision": args.plan.catalog_revision})

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
@@ -37,6 +38,9 @@ class PlatformArgs:
     secrets: Mapping[str, RegionSecrets]
     seed_program: Mapping[str, str]
     render_to: str | None = None
+
+
+_OF_ALL_REGIONS: Final = ("environment", "catalogRevision", "totals", "bill")
 
 
 class Platform(pulumi.ComponentResource):
@@ -92,4 +96,5 @@ class Platform(pulumi.ComponentResource):
             "totals": dict(totals_inputs(args.plan)),
             "bill": dict(bill_inputs()),
         }
-        self.register_outputs({})
+        # What is of one region stands at the region; the whole is exported by the program.
+        self.register_outputs({key: self.outputs[key] for key in _OF_ALL_REGIONS})

@@ -41,7 +41,7 @@ class AddOns(pulumi.ComponentResource):
                 resolve_conflicts_on_update="OVERWRITE",
                 opts=ResourceOptions(parent=self, depends_on=self._identity(add_on.identity)),
             )
-        self.register_outputs({})
+        self.register_outputs({"addOns": [each.name for each in args.add_ons]})
 
     def _identity(self, identity: Identity | None) -> list[pulumi.Resource]:
         """Register a pod's identity; pods that start before it run without credentials."""

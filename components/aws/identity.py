@@ -108,7 +108,7 @@ class PodIdentity(pulumi.ComponentResource):
             # Pods must not start with a role that may do nothing yet.
             opts=ResourceOptions(parent=self, depends_on=self._policies(name, args)),
         )
-        self.register_outputs({})
+        self.register_outputs({"roleArn": self.role.arn})
 
     def _policies(self, name: str, args: PodIdentityArgs) -> list[pulumi.Resource]:
         child = ResourceOptions(parent=self)

@@ -64,4 +64,4 @@ class NetworkLogs(pulumi.ComponentResource):
             max_aggregation_interval=600,
             opts=ResourceOptions(parent=self, depends_on=[policy]),
         )
-        self.register_outputs({})
+        self.register_outputs({"logGroupArn": group.arn})

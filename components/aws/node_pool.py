@@ -63,7 +63,8 @@ class NodePool(pulumi.ComponentResource):
         }
         for zone, group in self.groups.items():
             self._describe(zone, group)
-        self.register_outputs({})
+        groups = {zone: group.node_group_name for zone, group in self.groups.items()}
+        self.register_outputs({"nodeGroups": groups})
 
     def _template(self) -> ec2.LaunchTemplate:
         args, pool = self._args, self._args.pool.settings

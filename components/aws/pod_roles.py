@@ -36,8 +36,8 @@ class PodRoles(pulumi.ComponentResource):
             cluster=args.cluster,
             cluster_name=args.cluster_name,
         )
-        for row in pod_roles(asked):
-            PodIdentity(
+        identities = {
+            row.service_account: PodIdentity(
                 f"{name}-{row.purpose}",
                 PodIdentityArgs(
                     cluster_name=args.cluster_name,
@@ -49,4 +49,7 @@ class PodRoles(pulumi.ComponentResource):
                 ),
                 ResourceOptions(parent=self),
             )
-        self.register_outputs({})
+            for row in pod_roles(asked)
+        }
+        roles = {account: each.role.arn for account, each in identities.items()}
+        self.register_outputs({"roleArns": roles})

@@ -68,4 +68,4 @@ class Namespaces(pulumi.ComponentResource):
             spec=render.allow_engines(args.engine_port),
             opts=models,
         )
-        self.register_outputs({})
+        self.register_outputs({"namespaces": list(self.namespaces)})

@@ -67,4 +67,4 @@ class NodeIsolation(pulumi.ComponentResource):
                 spec=render.swap_off(swapping, args.image),
                 opts=ResourceOptions(parent=self, depends_on=[space, *self.nodes.values()]),
             )
-        self.register_outputs({})
+        self.register_outputs({"nodes": list(self.nodes)})

@@ -39,4 +39,4 @@ class Autoscaling(pulumi.ComponentResource):
             spec=scaled_object(model, args.options),
             opts=ResourceOptions(parent=self),
         )
-        self.register_outputs({})
+        self.register_outputs({"scaledObject": model.name})

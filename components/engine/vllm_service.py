@@ -76,4 +76,4 @@ class VllmService(pulumi.ComponentResource):
             spec=service_monitor(model, args.observability.scrape_interval_sec),
             opts=child,
         )
-        self.register_outputs({})
+        self.register_outputs({"service": model.name, "namespace": MODELS_NAMESPACE})

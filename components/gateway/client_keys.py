@@ -36,4 +36,4 @@ class ClientKeys(pulumi.ComponentResource):
             spec=render.client_keys(args.options),
             opts=ResourceOptions(parent=self),
         )
-        self.register_outputs({})
+        self.register_outputs({"gateway": GATEWAY})

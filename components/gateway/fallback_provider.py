@@ -54,4 +54,4 @@ class FallbackProvider(pulumi.ComponentResource):
             spec=render.security(args.provider),
             opts=ResourceOptions(parent=self, depends_on=[service]),
         )
-        self.register_outputs({})
+        self.register_outputs({"backend": provider_object(args.provider.name)})

@@ -66,4 +66,4 @@ class ModelRoute(pulumi.ComponentResource):
             # Its target is the HTTPRoute that the AI gateway makes of the route.
             opts=ResourceOptions(parent=self, depends_on=[route]),
         )
-        self.register_outputs({})
+        self.register_outputs({"route": args.model.name})

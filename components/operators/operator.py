@@ -79,4 +79,4 @@ class Operator(pulumi.ComponentResource):
                 hooks=guarded(name, f"Release/{args.chart.name}", ()),
             ),
         )
-        self.register_outputs({})
+        self.register_outputs({"release": args.chart.name, "version": args.chart.version})

@@ -68,4 +68,5 @@ class WaveOperators(pulumi.ComponentResource):
                 ),
             )
         self.releases = done
-        self.register_outputs({})
+        versions = {row.chart: args.plan.charts[row.chart].version for row in args.rows}
+        self.register_outputs({"versions": versions})

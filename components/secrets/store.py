@@ -49,7 +49,7 @@ class SecretStore(pulumi.ComponentResource):
         elif args.values is not None:
             for use in uses:
                 self._secret(use, args.values[use.name])
-        self.register_outputs({})
+        self.register_outputs({"secrets": [use.secret for use in uses]})
 
     def _store(self, uses: Sequence[SecretUse]) -> CustomObject:
         source, region = self._args.region.settings.secrets, self._args.region

@@ -46,4 +46,4 @@ class CachePersistence(pulumi.ComponentResource):
                 hooks=guarded(name, CACHE_CLAIM, args.accepted),
             ),
         )
-        self.register_outputs({})
+        self.register_outputs({"claim": CACHE_VOLUME})

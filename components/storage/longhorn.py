@@ -45,7 +45,8 @@ class Longhorn(pulumi.ComponentResource):
             for use in render.uses(args.region)
         }
         self._backup(name, args)
-        self.register_outputs({})
+        classes = {use.value: storage_class(args.region, use) for use in self.classes}
+        self.register_outputs({"classes": classes})
 
     def _backup(self, name: str, args: LonghornArgs) -> None:
         target, job = render.backup_target(args.region), render.recurring_job(args.region)

@@ -67,7 +67,7 @@ class Minio(pulumi.ComponentResource):
             opts=inside,
         )
         self.tenant = self._tenant(name, args, [space, *self._class(name, args)])
-        self.register_outputs({})
+        self.register_outputs({"tenant": TENANT, "namespace": OBJECTS_NAMESPACE})
 
     def _class(self, name: str, args: MinioArgs) -> list[pulumi.Resource]:
         if storage_class(args.region, VolumeUse.MINIO) != LOCAL_DRIVES_CLASS:

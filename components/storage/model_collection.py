@@ -45,4 +45,5 @@ class ModelCollection(pulumi.ComponentResource):
                 spec=spec,
                 opts=ResourceOptions(parent=self, custom_timeouts=deadline),
             )
-        self.register_outputs({})
+        job = None if self.job is None else render.collect_name(args.region, args.program)
+        self.register_outputs({"job": job})

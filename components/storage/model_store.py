@@ -78,7 +78,8 @@ class ModelStore(pulumi.ComponentResource):
             )
             for model in args.region.models
         }
-        self.register_outputs({})
+        seeds = {model.name: render.seed_name(model, args.program) for model in args.region.models}
+        self.register_outputs({"claim": render.claim_name(args.region), "seeds": seeds})
 
     def _claim(self, name: str, args: ModelStoreArgs) -> PersistentVolumeClaim:
         needed: list[pulumi.Resource] = []

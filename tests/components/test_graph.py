@@ -3,6 +3,7 @@
 Mocks prove shape and absence, not that the API server takes anything: that is the engine tier.
 """
 
+import ast
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, cast
@@ -11,7 +12,7 @@ import pulumi
 import pytest
 
 from components.platform import Platform, PlatformArgs, RegionSecrets
-from tests.helpers.plans.dev import dev_plan
+from tests.helpers.plans.dev import ROOT, dev_plan
 from tests.helpers.plans.secrets import secret_read
 
 pytestmark = pytest.mark.mocks
@@ -129,3 +130,15 @@ def test_the_outputs_name_what_clients_need() -> None:
     _, platform = build()
     names = ["bill", "catalogRevision", "environment", "regions", "totals"]
     assert sorted(platform.outputs) == names
+
+
+def test_every_component_registers_what_it_made() -> None:
+    """What a component made is in its outputs: an empty set would say that it made nothing."""
+    calls = [
+        (f"{file.name}:{node.lineno}", ast.unparse(node.args[0]))
+        for file in sorted((ROOT / "components").rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".register_outputs")
+    ]
+    assert len(calls) > 30
+    assert [where for where, outputs in calls if outputs == "{}"] == []
