@@ -32,20 +32,20 @@ def let_prompts_through(placed: Placed, context: Context) -> Iterator[Finding]:
     ):
         return
     limits = [
-        policy.spec.at("connection", "bufferLimit")
+        (policy, policy.spec.at("connection", "bufferLimit"))
         for policy in placed.stack.of_kind("ClientTrafficPolicy")
         if named(gateway) in targets(policy)
     ]
-    given = [limit for limit in limits if limit.present]
+    given = [(policy, limit) for policy, limit in limits if limit.present]
     if not given:
         # Without any policy in sight another file may hold it.
         severity = Severity.ERROR if limits else strictness(gateway.namespace, context)
         message = "no ClientTrafficPolicy sets its buffer: prompts above 32 KiB get a 413"
         yield Finding("spec", message, severity)
-    for limit in given:
+    for policy, limit in given:
         if parse(limit.text() or "") < _BUFFER_MIN:
-            message = f"the buffer of {limit.text()} refuses longer prompts"
-            yield Finding(limit.path, message, subject=gateway.label)
+            message = f"the buffer of {limit.text()} in {policy.label} refuses longer prompts"
+            yield Finding("", message)
 
 
 @rule(
