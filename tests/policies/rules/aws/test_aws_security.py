@@ -541,3 +541,33 @@ def test_the_pack_shows_findings_by_the_sdks_own_proxies() -> None:
 def test_the_pack_says_nothing_of_a_network_without_any_bucket() -> None:
     stack = {"template": compliant()["template"]}
     assert through_the_sdk(stack, {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("condition", "refused"),
+    [
+        ({"StringEquals": {"aws:PrincipalOrgID": "o-12345"}}, False),
+        ({"StringLike": {"aws:PrincipalOrgID": "*"}}, True),
+        ({"StringEquals": {"aws:PrincipalOrgID": ["o-12345", "*"]}}, True),
+        ({"StringEquals": {"aws:RequestedRegion": "us-east-1"}}, True),
+        ({"StringNotEquals": {"aws:PrincipalOrgID": "o-12345"}}, True),
+    ],
+)
+def test_anybody_is_narrowed_only_by_who_calls(condition: Any, refused: bool) -> None:
+    """A condition that any caller meets, or that is not about the caller, narrows nothing."""
+    anybody = {"Effect": "Allow", "Principal": ANYBODY, "Action": "sts:AssumeRole"}
+    trust = json.dumps(document({**anybody, "Condition": condition}))
+    broken = compliant_stack.broken("role.assumeRolePolicy", trust, compliant())
+    seen = compliant_stack.refused(found(broken), "aws-policy-name-principals")
+    assert bool(seen) is refused
+
+
+@pytest.mark.parametrize(
+    ("action", "refused"),
+    [("*", True), ("*:*", True), ("s3:*", True), ("s*:GetObject", True), ("s3:GetObject", False)],
+)
+def test_an_action_that_names_a_whole_service_is_refused(action: str, refused: bool) -> None:
+    """IAM takes wildcards in the service's name too (IAM reference, Action element)."""
+    broken = compliant_stack.broken("grant.policy.Statement.0.Action.0", action, compliant())
+    seen = compliant_stack.refused(found(broken), "aws-policy-list-actions")
+    assert bool(seen) is refused

@@ -115,3 +115,57 @@ def test_a_series_that_engines_lost_is_a_routers_where_one_runs(image: str) -> N
     router["metadata"]["name"] = "router"
     assert severities(METRICS, query, engine([LLAMA])) == ["error"]
     assert severities(METRICS, query, engine([LLAMA]), router) == []
+
+
+def ai_route(*requests: str | None) -> Json:
+    """Return a route with a rule for each request timeout, None for a rule without one."""
+    parent = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "ai"}
+    backends = [{"name": "llama"}]
+    rules: list[Json] = [
+        {"backendRefs": backends} | ({} if each is None else {"timeouts": {"request": each}})
+        for each in requests
+    ]
+    return {
+        "apiVersion": "aigateway.envoyproxy.io/v1beta1",
+        "kind": "AIGatewayRoute",
+        "metadata": {"name": "chat", "namespace": "llm"},
+        "spec": {"parentRefs": [parent], "rules": rules},
+    }
+
+
+def test_each_rule_of_a_route_is_judged_by_itself() -> None:
+    """EAIG-02: a rule that is well says nothing of the next one."""
+    [said] = found(OUTLIVE, ai_route("0s", None))
+    assert said.path == "spec.rules[1]"
+    assert found(OUTLIVE, ai_route("0s", "0s")) == []
+    assert len(found(OUTLIVE, ai_route(None, None))) == 2
+
+
+def test_a_pod_that_stands_alone_is_not_called_one_of_a_group() -> None:
+    """VLLM-19: the message says what the pod has."""
+    rule = "k8s-container-match-gpus"
+    [message] = errors(rule, engine([LLAMA, "--tensor-parallel-size=4"], gpus=2))
+    assert "its pod 2 GPUs" in message
+    assert "in each of" not in message
+
+
+def tenant(group: str, kind: str = "Tenant") -> Json:
+    return {
+        "apiVersion": f"{group}/v2",
+        "kind": kind,
+        "metadata": {"name": "objects", "namespace": "llm"},
+        "spec": {"pools": [{"servers": 3, "volumesPerServer": 1}]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (tenant("minio.min.io"), 1),
+        (tenant("example.com"), 0),
+        (tenant("minio.min.io", "PolicyBinding"), 0),
+    ],
+)
+def test_a_tenant_is_minios_by_kind_and_group(body: Json, said: int) -> None:
+    """MINIO-02: three drives make no erasure set; other kinds have pools too."""
+    assert len(found("k8s-minio-form-erasure-sets", body)) == said
