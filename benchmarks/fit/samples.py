@@ -84,7 +84,7 @@ def samples(found: Sequence[MeasuredCase]) -> list[Sample]:
     return result
 
 
-def _kv_seen(case: MeasuredCase, taken: Measure) -> float | None:
+def _kv_seen(case: MeasuredCase, estimate: Measure) -> float | None:
     """Return the observed KV memory in GiB, from tokens where the log has no bytes."""
     stated = case.number("kv_cache_gib")
     if stated is None:
@@ -92,8 +92,8 @@ def _kv_seen(case: MeasuredCase, taken: Measure) -> float | None:
     tokens = case.number("kv_cache_tokens")
     if stated is not None or not tokens:
         return stated
-    plan = taken.plan
-    if taken.request.behavior.reports == "capacity":
-        return tokens / taken.resolved.max_model_len * plan.need_bytes / GIB
+    plan = estimate.plan
+    if estimate.request.behavior.reports == "capacity":
+        return tokens / estimate.resolved.max_model_len * plan.need_bytes / GIB
     each = min(group.block for group in plan.groups)
     return tokens / each * len(plan.groups) * plan.block_bytes / GIB

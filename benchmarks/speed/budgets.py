@@ -93,8 +93,8 @@ def _known(job: Job) -> object:
 
 
 def _from_configuration(job: Job) -> object:
-    found = architecture(job[0])
-    return budget(job[1].model_copy(update={"architecture": found}))
+    built = architecture(job[0])
+    return budget(job[1].model_copy(update={"architecture": built}))
 
 
 def _python(code: str) -> tuple[float, str]:

@@ -40,8 +40,8 @@ def refuse(
     kind = type_token.rsplit(":", 1)[-1]
     for caution in cautions(kind, _plain(old), _plain(new)):
         pulumi.log.warn(str(replace(caution.of(label), path="")))
-    found = losses(kind, _plain(old), _plain(new))
-    standing = [loss for loss in found if not (loss.approvable and label in accepted)]
+    lost = losses(kind, _plain(old), _plain(new))
+    standing = [loss for loss in lost if not (loss.approvable and label in accepted)]
     if not standing:
         return
     lines = [str(replace(loss.of(label), path="")) for loss in standing]

@@ -72,7 +72,7 @@ def architecture(config: Mapping[str, JsonValue]) -> Architecture:
     return found
 
 
-def with_quantization(found: Architecture, method: str) -> Architecture:
+def with_quantization(model: Architecture, method: str) -> Architecture:
     """Return the architecture under an engine method's name (`--quantization`).
 
     A checkpoint that states its own quantization keeps it, as in the engine.
@@ -81,8 +81,8 @@ def with_quantization(found: Architecture, method: str) -> Architecture:
         ProblemsError: when the method is not known.
 
     """
-    if found.quantization is not None:
-        return found
+    if model.quantization is not None:
+        return model
     scheme = named_scheme(method)
     if scheme is None:
         problem = Finding(
@@ -99,9 +99,9 @@ def with_quantization(found: Architecture, method: str) -> Architecture:
         online=True,
         assumed=True,
     )
-    missing = (*found.incomplete, *_not_explained(found.engine, assumed))
+    missing = (*model.incomplete, *_not_explained(model.engine, assumed))
     changed = {"quantization": assumed, "incomplete": missing}
-    return with_usual_exceptions(found.model_copy(update=changed))
+    return with_usual_exceptions(model.model_copy(update=changed))
 
 
 def _not_explained(engine: EngineTraits, quantization: Quantization | None) -> tuple[str, ...]:

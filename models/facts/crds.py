@@ -35,10 +35,10 @@ class Definitions:
     by_group: Mapping[str, Mapping[str, Definition]]
 
     @classmethod
-    def of(cls, found: Iterable[Definition]) -> "Definitions":
+    def of(cls, definitions: Iterable[Definition]) -> "Definitions":
         """Return definitions by group and kind; the last of two of one name wins."""
         groups: dict[str, dict[str, Definition]] = {}
-        for each in found:
+        for each in definitions:
             groups.setdefault(each.group, {})[each.kind] = each
         return cls(groups)
 

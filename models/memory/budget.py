@@ -29,16 +29,16 @@ def budget(request: BudgetRequest, fitted: Fitted = FITTED) -> Budget:
     return found
 
 
-def _verdict(taken: Measure, hard: list[Finding]) -> Verdict:
+def _verdict(estimate: Measure, hard: list[Finding]) -> Verdict:
     if any(refusal.rule != MemoryRule.ONE_REQUEST for refusal in hard):
         return Verdict.CANNOT_START
     if hard:
         return Verdict.CANNOT_SERVE
-    return Verdict.UNKNOWN if taken.kv_bytes is None else Verdict.FITS
+    return Verdict.UNKNOWN if estimate.kv_bytes is None else Verdict.FITS
 
 
-def _result(taken: Measure, verdict: Verdict, hard: list[Finding]) -> Budget:
-    plan, request = taken.plan, taken.request
+def _result(estimate: Measure, verdict: Verdict, hard: list[Finding]) -> Budget:
+    plan, request = estimate.plan, estimate.request
     missing = request.architecture.incomplete
     refusals = [*hard]
     if missing:
@@ -52,38 +52,38 @@ def _result(taken: Measure, verdict: Verdict, hard: list[Finding]) -> Budget:
                 source=Source.MEMORY,
             )
         )
-    kv, low = taken.kv_bytes, taken.kv_low_bytes
+    kv, low = estimate.kv_bytes, estimate.kv_low_bytes
     return Budget(
         verdict=verdict,
-        requested_gib=taken.requested_gib,
-        weights_gib=taken.weights_gib,
-        activation_gib=taken.activation_gib,
-        non_torch_gib=taken.non_torch_gib,
-        cuda_graph_gib=taken.graphs_gib,
+        requested_gib=estimate.requested_gib,
+        weights_gib=estimate.weights_gib,
+        activation_gib=estimate.activation_gib,
+        non_torch_gib=estimate.non_torch_gib,
+        cuda_graph_gib=estimate.graphs_gib,
         kv_cache_gib=None if kv is None else max(0.0, kv / GIB),
         kv_cache_gib_low=None if low is None else max(0.0, low / GIB),
         kv_bytes_per_token=plan.bytes_per_token(),
         kv_bytes_per_block=plan.block_bytes,
-        gpu_blocks=None if kv is None else taken.blocks,
-        kv_cache_tokens=None if kv is None else plan.tokens(taken.blocks),
-        max_concurrency=None if kv is None else plan.concurrency(taken.blocks),
+        gpu_blocks=None if kv is None else estimate.blocks,
+        kv_cache_tokens=None if kv is None else plan.tokens(estimate.blocks),
+        max_concurrency=None if kv is None else plan.concurrency(estimate.blocks),
         needed_kv_gib=plan.need_bytes / GIB,
         margin_gib=None if kv is None else (plan.usable(kv) - plan.need_bytes) / GIB,
-        longest_model_len=None if kv is None else _longest(taken, kv),
-        max_model_len=taken.resolved.max_model_len,
-        max_num_seqs=taken.resolved.max_num_seqs,
+        longest_model_len=None if kv is None else _longest(estimate, kv),
+        max_model_len=estimate.resolved.max_model_len,
+        max_num_seqs=estimate.resolved.max_num_seqs,
         kv_heads_replicated=_replicates(request),
         groups=plan.summary(),
-        sources=_sources(taken),
-        golden=None if taken.golden is None else taken.golden.name,
+        sources=_sources(estimate),
+        golden=None if estimate.golden is None else estimate.golden.name,
         refusals=tuple(refusals),
-        notes=_notes(taken),
+        notes=_notes(estimate),
     )
 
 
-def _sources(taken: Measure) -> dict[str, TermSource]:
-    read = taken.golden
-    given = taken.request.arguments.kv_cache_memory_bytes is not None
+def _sources(estimate: Measure) -> dict[str, TermSource]:
+    read = estimate.golden
+    given = estimate.request.arguments.kv_cache_memory_bytes is not None
     counted = read is None or read.weights_gib is None
     return {
         "weights_gib": TermSource.MODEL if counted else TermSource.GOLDEN,
@@ -95,10 +95,10 @@ def _sources(taken: Measure) -> dict[str, TermSource]:
     }
 
 
-def _longest(taken: Measure, kv: int) -> int:
-    length = taken.resolved.max_model_len
-    limit = max(taken.request.architecture.max_positions or length, length)
-    return taken.plan.longest(kv, limit)
+def _longest(estimate: Measure, kv: int) -> int:
+    length = estimate.resolved.max_model_len
+    limit = max(estimate.request.architecture.max_positions or length, length)
+    return estimate.plan.longest(kv, limit)
 
 
 def _replicates(request: BudgetRequest) -> bool:
@@ -110,14 +110,14 @@ def _replicates(request: BudgetRequest) -> bool:
     )
 
 
-def _notes(taken: Measure) -> tuple[str, ...]:
-    notes = [*taken.request.architecture.notes]
-    behavior = taken.request.behavior
+def _notes(estimate: Measure) -> tuple[str, ...]:
+    notes = [*estimate.request.architecture.notes]
+    behavior = estimate.request.behavior
     if behavior.assumed:
         major, minor = behavior.release
         notes.append(f"the engine's version is not known: {major}.{minor} is assumed")
-    if taken.golden is not None:
-        notes.append(f"weights and KV layout are the engine's own: golden {taken.golden.name}")
-    if taken.request.arguments.kv_cache_memory_bytes is not None:
+    if estimate.golden is not None:
+        notes.append(f"weights and KV layout are the engine's own: golden {estimate.golden.name}")
+    if estimate.request.arguments.kv_cache_memory_bytes is not None:
         notes.append("kv_cache_memory_bytes is given: gpu_memory_utilization is not used")
     return tuple(notes)

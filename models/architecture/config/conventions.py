@@ -24,28 +24,28 @@ _MIXERS: Final = ("linear_attn", "mamba", "in_proj", "out_proj", "x_proj", "dt_p
 _LATENT: Final = (CacheKind.MLA, CacheKind.MLA_SLIDING)
 
 
-def with_usual_exceptions(found: Architecture) -> Architecture:
+def with_usual_exceptions(architecture: Architecture) -> Architecture:
     """Return the architecture with the exceptions that its kind of NVFP4 checkpoint usually has.
 
     Only where the quantization is `assumed`: what a checkpoint states is not touched.
     """
-    quantization = found.quantization
+    quantization = architecture.quantization
     if quantization is None or not quantization.assumed:
-        return found
+        return architecture
     if quantization.scheme.kind is not SchemeKind.NVFP4 or quantization.rules:
-        return found
-    changes = {"rules": _rules(found), "quantizes_head": _has_states(found)}
-    return found.model_copy(update={"quantization": quantization.model_copy(update=changes)})
+        return architecture
+    changes = {"rules": _rules(architecture), "quantizes_head": _has_states(architecture)}
+    return architecture.model_copy(update={"quantization": quantization.model_copy(update=changes)})
 
 
-def _has_states(found: Architecture) -> bool:
-    return any(kind.is_state for kind in found.attention_kinds)
+def _has_states(architecture: Architecture) -> bool:
+    return any(kind.is_state for kind in architecture.attention_kinds)
 
 
-def _rules(found: Architecture) -> tuple[Rule, ...]:
-    if _has_states(found):
+def _rules(architecture: Architecture) -> tuple[Rule, ...]:
+    if _has_states(architecture):
         return (Rule(patterns=(*_MIXERS, *_ATTENTION), scheme=FP8_TENSOR),)
-    latent = any(kind in _LATENT for kind in found.attention_kinds)
-    if latent or found.experts:
+    latent = any(kind in _LATENT for kind in architecture.attention_kinds)
+    if latent or architecture.experts:
         return (Rule(patterns=_ATTENTION, scheme=NONE),)
     return ()

@@ -30,10 +30,10 @@ class Group:
         """Layers in the group."""
         return sum(len(layers) for layers in self.layers)
 
-    def bytes_on(self, held: range) -> int:
+    def bytes_on(self, held_layers: range) -> int:
         """Return the bytes of one block on a stage that holds the layers `held`."""
         return sum(
-            page.padded * sum(layer in held for layer in layers)
+            page.padded * sum(layer in held_layers for layer in layers)
             for page, layers in zip(self.pages, self.layers, strict=True)
         )
 
@@ -42,9 +42,9 @@ class Group:
         return max(blocks_per_request(page, serving) for page in self.pages)
 
 
-def pool_bytes(groups: Sequence[Group], held: range) -> int:
+def pool_bytes(groups: Sequence[Group], layers: range) -> int:
     """Return the bytes of one block of the pool on a stage: the widest group's."""
-    return max(1, *(group.bytes_on(held) for group in groups), 1)
+    return max(1, *(group.bytes_on(layers) for group in groups), 1)
 
 
 def group_pages(pages: Sequence[Page], *, packed: bool) -> tuple[Group, ...]:

@@ -50,13 +50,13 @@ def marlin_fp8(weight: Weight, scheme: Scheme, out: list[int], columns: int) -> 
     return [height * columns, 2 * height * groups]
 
 
-def has_mxfp4(found: Architecture) -> bool:
+def has_mxfp4(architecture: Architecture) -> bool:
     """Tell whether the checkpoint is stored as MXFP4."""
-    quantization = found.quantization
+    quantization = architecture.quantization
     return quantization is not None and quantization.scheme.kind is SchemeKind.MXFP4
 
 
-def _mxfp4_steps(rank: Rank, found: Architecture) -> tuple[int, int]:
+def _mxfp4_steps(rank: Rank, architecture: Architecture) -> tuple[int, int]:
     """Return the steps that MXFP4 kernels round hidden and intermediate sizes up to.
 
     vLLM 0.33.0 `fused_moe/oracle/mxfp4.py`: Marlin and TRT-LLM take 256 and 128, Humming (models
@@ -66,41 +66,41 @@ def _mxfp4_steps(rank: Rank, found: Architecture) -> tuple[int, int]:
     """
     if rank.capability[0] != 9 or rank.marlin_mxfp4:
         return 256, 128
-    if not found.engine.mxfp4_by_triton:
+    if not architecture.engine.mxfp4_by_triton:
         return 1, 128
     return (256 if rank.padded_mxfp4 else 1), 64
 
 
 def mxfp4(
-    weight: Weight, out: list[int], columns: int, rank: Rank, found: Architecture
+    weight: Weight, out: list[int], columns: int, rank: Rank, architecture: Architecture
 ) -> list[int]:
     """Return an MXFP4 expert's data and scales, padded as the kernel wants them.
 
     Triton's Hopper layout pads scales to 256 rows and 4 groups (measured on the goldens).
     """
-    hidden_step, inner_step = _mxfp4_steps(rank, found)
+    hidden_step, inner_step = _mxfp4_steps(rank, architecture)
     up = weight.shard is Shard.OUTPUT
     out_step, column_step = (inner_step, hidden_step) if up else (hidden_step, inner_step)
     total = sum(-(-size // out_step) * out_step for size in out)
     columns = -(-columns // column_step) * column_step
     groups = -(-columns // 32)
     data = total * columns // 2
-    if _is_triton(rank, found):
+    if _is_triton(rank, architecture):
         return [data, -(-total // 256) * 256 * (-(-groups // 4) * 4)]
     return [data, total * groups]
 
 
-def _is_triton(rank: Rank, found: Architecture) -> bool:
+def _is_triton(rank: Rank, architecture: Architecture) -> bool:
     hopper = rank.capability[0] == 9 and not rank.marlin_mxfp4
-    return hopper and found.engine.mxfp4_by_triton
+    return hopper and architecture.engine.mxfp4_by_triton
 
 
-def mxfp4_bias(weight: Weight, out: list[int], rank: Rank, found: Architecture) -> int:
+def mxfp4_bias(weight: Weight, out: list[int], rank: Rank, architecture: Architecture) -> int:
     """Return the bytes of an expert's bias beside MXFP4 weights: float32 under Triton."""
-    hidden_step, inner_step = _mxfp4_steps(rank, found)
+    hidden_step, inner_step = _mxfp4_steps(rank, architecture)
     step = inner_step if weight.shard is Shard.OUTPUT else hidden_step
     total = sum(-(-size // step) * step for size in out)
-    return total * (4 if _is_triton(rank, found) else 2)
+    return total * (4 if _is_triton(rank, architecture) else 2)
 
 
 _REFINED_LEAST: Final = 32
@@ -132,7 +132,7 @@ def by_machete(scheme: Scheme, rank: Rank, out: list[int], columns: int, *, expe
     return not early and columns % 64 == 0 and sum(out) % 128 == 0
 
 
-def machete_zero_points(scheme: Scheme, found: Architecture, total: int, groups: int) -> int:
+def machete_zero_points(scheme: Scheme, architecture: Architecture, total: int, groups: int) -> int:
     """Return the bytes of zero points beside Machete's weights, where Marlin's differ.
 
     Zero points become 16-bit numbers (`mixed_precision/machete.py`); GPTQ's, of symmetric weights
@@ -140,20 +140,20 @@ def machete_zero_points(scheme: Scheme, found: Architecture, total: int, groups:
     """
     if scheme.zero_points:
         return 2 * total * groups
-    quantization = found.quantization
+    quantization = architecture.quantization
     if quantization is not None and quantization.method == "gptq":
         return int(total * groups * scheme.bits) // 8
     return 0
 
 
 def padded_expert(
-    weight: Weight, out: list[int], columns: int, rank: Rank, found: Architecture
+    weight: Weight, out: list[int], columns: int, rank: Rank, architecture: Architecture
 ) -> tuple[list[int], int]:
     """Return a 16-bit expert's sizes as the kernel wants them: TRT-LLM's steps on Blackwell.
 
     vLLM 0.24.0 and 0.33.0 `fused_moe/oracle/unquantized.py`.
     """
-    refused = not found.engine.experts_by_trtllm
+    refused = not architecture.engine.experts_by_trtllm
     if rank.capability[0] != 10 or not rank.trtllm_experts or refused:
         return out, columns
     if weight.shard is Shard.OUTPUT:

@@ -141,5 +141,5 @@ def stage_block_bytes(plan: CachePlan, stage: int) -> int:
     return pool_bytes(plan.groups, stage_layers(found.num_layers, pipeline, stage))
 
 
-def _packs(found: Architecture) -> bool:
-    return any(cache.kind is CacheKind.MLA_SLIDING for cache in found.caches)
+def _packs(architecture: Architecture) -> bool:
+    return any(cache.kind is CacheKind.MLA_SLIDING for cache in architecture.caches)

@@ -149,7 +149,7 @@ def entry_bytes(cache: CacheLayers, request: BudgetRequest, resolved: Resolved) 
     return heads * each
 
 
-def base_block(found: Architecture, capability: tuple[int, int], cache_dtype: str) -> int:
+def base_block(architecture: Architecture, capability: tuple[int, int], cache_dtype: str) -> int:
     """Return the tokens per block that the attention backend of a card wants by default.
 
     vLLM 0.33.0 `platforms/cuda.py` (which backend) and the backends' supported sizes: 16, but 32
@@ -157,17 +157,17 @@ def base_block(found: Architecture, capability: tuple[int, int], cache_dtype: st
     for sparse latent attention, and where heads of 256 (of prefix-LM models on Blackwell) and 512
     go through FlashAttention 4.
     """
-    latent = any(cache.kind is CacheKind.MLA for cache in found.caches)
-    if latent and found.index_top_k:
+    latent = any(cache.kind is CacheKind.MLA for cache in architecture.caches)
+    if latent and architecture.index_top_k:
         return 64
     if latent and capability[0] == 10:
         return 32
     if latent and capability[0] == 9 and is_eight_bit(cache_dtype):
         return 64
-    wide = max((cache.head_dim for cache in found.caches if not latent), default=0)
+    wide = max((cache.head_dim for cache in architecture.caches if not latent), default=0)
     if capability[0] == 9 and wide == 512 and is_eight_bit(cache_dtype):
         return 64
-    if capability[0] == 10 and found.bidirectional_prefix and wide >= 256:
+    if capability[0] == 10 and architecture.bidirectional_prefix and wide >= 256:
         return 64
     return 16
 

@@ -122,6 +122,6 @@ def cuda_graph_gib(request: BudgetRequest, resolved: Resolved, fitted: Fitted = 
     return fitted.graph_base + fitted.graph_per_layer_mib * layers * share / 1024
 
 
-def layers_on_stage(found: Architecture, pipeline: int) -> int:
+def layers_on_stage(architecture: Architecture, pipeline: int) -> int:
     """Return the layers of the widest pipeline stage."""
-    return -(-found.num_layers // pipeline)
+    return -(-architecture.num_layers // pipeline)

@@ -62,28 +62,28 @@ def stage_layers(layers: int, pipeline: int, stage: int) -> range:
     return range(start, start + sizes[stage])
 
 
-def weight_bytes(found: Architecture, rank: Rank, allocator: str) -> WeightBytes:
+def weight_bytes(architecture: Architecture, rank: Rank, allocator: str) -> WeightBytes:
     """Return the weight bytes on `rank`; `allocator` is `old` or `new` (from 0.22) rounding."""
     raw = allocated = 0
     by_part: dict[Part, int] = {}
-    held = stage_layers(found.num_layers, rank.pipeline, rank.stage)
-    for weight in found.weights:
-        copies = _copies(weight, held, rank, found)
+    held = stage_layers(architecture.num_layers, rank.pipeline, rank.stage)
+    for weight in architecture.weights:
+        copies = _copies(weight, held, rank, architecture)
         if not copies:
             continue
-        for layers, scheme in _schemes(found, weight, held):
-            for size in _tensors(weight, scheme, rank, found):
+        for layers, scheme in _schemes(architecture, weight, held):
+            for size in _tensors(weight, scheme, rank, architecture):
                 times = copies * (layers if weight.layers is not None else 1)
                 raw += size * times
                 rounded = allocation(size, allocator) * times
                 allocated += rounded
                 by_part[weight.part] = by_part.get(weight.part, 0) + rounded
-    buffers = _step_buffers(found, rank)
+    buffers = _step_buffers(architecture, rank)
     by_part[Part.BUFFER] = by_part.get(Part.BUFFER, 0) + buffers
     return WeightBytes(raw=raw + buffers, allocated=allocated + buffers, by_part=by_part)
 
 
-def _step_buffers(found: Architecture, rank: Rank) -> int:
+def _step_buffers(architecture: Architecture, rank: Rank) -> int:
     """Return the buffers of a step that models make while they load.
 
     What decoder layers take beside their inputs (multimodal models, 0.11 to 0.33). Of sparse
@@ -91,22 +91,22 @@ def _step_buffers(found: Architecture, rank: Rank) -> int:
     attention's workspace of 128 MiB, and 394 more where its heads have not DeepSeek's sizes, which
     other kernels read prompts with (vLLM 0.33.0 `v1/attention/backends/mla/prefill/`).
     """
-    size = rank.batched_tokens * found.index_top_k * 4
-    size += rank.batched_tokens * found.step_elements * 2
-    latent = any(cache.kind is CacheKind.MLA for cache in found.caches)
-    beside = found.engine.indexer_step_bytes
-    if found.index_top_k and beside:
-        size += rank.batched_tokens * found.num_layers * beside
+    size = rank.batched_tokens * architecture.index_top_k * 4
+    size += rank.batched_tokens * architecture.step_elements * 2
+    latent = any(cache.kind is CacheKind.MLA for cache in architecture.caches)
+    beside = architecture.engine.indexer_step_bytes
+    if architecture.index_top_k and beside:
+        size += rank.batched_tokens * architecture.num_layers * beside
     elif latent and rank.capability[0] == 10:
-        size += 128 * MIB + (0 if _has_deepseeks_heads(found) else 394 * MIB)
+        size += 128 * MIB + (0 if _has_deepseeks_heads(architecture) else 394 * MIB)
     return size
 
 
-def _has_deepseeks_heads(found: Architecture) -> bool:
+def _has_deepseeks_heads(architecture: Architecture) -> bool:
     """Tell whether keys without position and values have 128 numbers per head each."""
     widths = {
         part.width
-        for weight in found.weights
+        for weight in architecture.weights
         if any(name.endswith("self_attn.kv_b_proj") for name in weight.modules)
         for part in weight.rows
     }
@@ -128,12 +128,12 @@ def allocation(size: int, allocator: str) -> int:
     return piece if segment - piece > MIB else segment
 
 
-def _copies(weight: Weight, held: range, rank: Rank, found: Architecture) -> int:
+def _copies(weight: Weight, layers: range, rank: Rank, architecture: Architecture) -> int:
     if weight.layers is not None or rank.pipeline == 1:
         return weight.copies
     first, last = rank.stage == 0, rank.stage == rank.pipeline - 1
     if weight.part is Part.EMBEDDING:
-        return weight.copies if first or (last and found.tied_embeddings) else 0
+        return weight.copies if first or (last and architecture.tied_embeddings) else 0
     if weight.part in (Part.HEAD, Part.NORM):
         return weight.copies if last else 0
     if weight.part is Part.VISION:
@@ -141,17 +141,24 @@ def _copies(weight: Weight, held: range, rank: Rank, found: Architecture) -> int
     return weight.copies
 
 
-def _schemes(found: Architecture, weight: Weight, held: range) -> Iterable[tuple[int, Scheme]]:
+def _schemes(
+    architecture: Architecture, weight: Weight, layers: range
+) -> Iterable[tuple[int, Scheme]]:
     """Yield how many of the weight's layers on this stage are stored by which scheme."""
-    if weight.derived_from is not None and found.quantization is None:
+    if weight.derived_from is not None and architecture.quantization is None:
         return
-    if (not weight.linear and weight.derived_from is None) or found.quantization is None:
+    if (not weight.linear and weight.derived_from is None) or architecture.quantization is None:
         here = weight.layers or ()
-        yield sum(layer in held for layer in here), NONE
+        yield sum(layer in layers for layer in here), NONE
         return
-    quantization = found.quantization
+    quantization = architecture.quantization
     if weight.derived_from is not None:
-        yield sum(_is_quantized(found, weight, layer, held) for layer in weight.layers or ()), NONE
+        yield (
+            sum(
+                _is_quantized(architecture, weight, layer, layers) for layer in weight.layers or ()
+            ),
+            NONE,
+        )
         return
     expert = weight.experts > 0
     if weight.layers is None:
@@ -160,12 +167,12 @@ def _schemes(found: Architecture, weight: Weight, held: range) -> Iterable[tuple
         yield 1, scheme
         return
     if not quantization.ignored and not quantization.rules:
-        count = sum(layer in held for layer in weight.layers)
+        count = sum(layer in layers for layer in weight.layers)
         yield count, scheme_of(quantization, weight.modules, expert=expert)
         return
     counted: dict[Scheme, int] = {}
     for layer in weight.layers:
-        if layer in held:
+        if layer in layers:
             names = tuple(name.format(layer) for name in weight.modules)
             scheme = scheme_of(quantization, names, expert=expert)
             counted[scheme] = counted.get(scheme, 0) + 1
@@ -173,11 +180,11 @@ def _schemes(found: Architecture, weight: Weight, held: range) -> Iterable[tuple
         yield count, scheme
 
 
-def _is_quantized(found: Architecture, weight: Weight, layer: int, held: range) -> bool:
-    if layer not in held or weight.derived_from is None:
+def _is_quantized(architecture: Architecture, weight: Weight, layer: int, layers: range) -> bool:
+    if layer not in layers or weight.derived_from is None:
         return False
     names = (weight.derived_from.format(layer),)
-    return scheme_of(found.quantization, names, expert=False).kind is not SchemeKind.NONE
+    return scheme_of(architecture.quantization, names, expert=False).kind is not SchemeKind.NONE
 
 
 def rank_rows(part: Rows, shard: Shard, tensor: int) -> int:
@@ -192,7 +199,7 @@ def rank_rows(part: Rows, shard: Shard, tensor: int) -> int:
     return -(-part.size // tensor)
 
 
-def _tensors(weight: Weight, scheme: Scheme, rank: Rank, found: Architecture) -> list[int]:
+def _tensors(weight: Weight, scheme: Scheme, rank: Rank, architecture: Architecture) -> list[int]:
     tensor, experts = rank.tensor, weight.experts
     if experts and rank.expert_parallel:
         experts = -(-experts // (rank.tensor * rank.data))
@@ -203,14 +210,14 @@ def _tensors(weight: Weight, scheme: Scheme, rank: Rank, found: Architecture) ->
     columns = weight.columns
     if weight.shard is Shard.INPUT:
         columns = -(-columns // tensor)
-    dtype = weight.dtype or rank.dtype or found.dtype
-    if experts and not weight.linear and has_mxfp4(found):
-        return [experts * mxfp4_bias(weight, out, rank, found)]
+    dtype = weight.dtype or rank.dtype or architecture.dtype
+    if experts and not weight.linear and has_mxfp4(architecture):
+        return [experts * mxfp4_bias(weight, out, rank, architecture)]
     if scheme.kind is SchemeKind.NONE and experts and weight.linear:
-        out, columns = padded_expert(weight, out, columns, rank, found)
+        out, columns = padded_expert(weight, out, columns, rank, architecture)
     if scheme.kind is SchemeKind.NONE:
         return [max(1, experts) * sum(out) * columns * DTYPE_BYTES.get(dtype, 2)]
-    sizes = _by_kernel(weight, scheme, (out, columns), rank, found)
+    sizes = _by_kernel(weight, scheme, (out, columns), rank, architecture)
     return [size * max(1, experts) for size in sizes]
 
 
@@ -219,13 +226,13 @@ def _by_kernel(
     scheme: Scheme,
     shape: tuple[list[int], int],
     rank: Rank,
-    found: Architecture,
+    architecture: Architecture,
 ) -> list[int]:
     """Return the bytes of a quantized weight's tensors in the form that its kernel wants."""
     out, columns = shape
     experts = weight.experts > 0
     if scheme.kind is SchemeKind.MXFP4 and experts:
-        return mxfp4(weight, out, columns, rank, found)
+        return mxfp4(weight, out, columns, rank, architecture)
     if by_marlin(scheme, rank, expert=experts):
         return marlin_fp8(weight, scheme, out, columns)
     if experts and scheme.block is not None and rank.refined_fp8_blocks:
@@ -236,7 +243,7 @@ def _by_kernel(
     sizes = _quantized(scheme, out, columns)
     if by_machete(scheme, rank, out, columns, expert=experts):
         groups = -(-columns // scheme.group) if scheme.group else 1
-        return [*sizes[:2], machete_zero_points(scheme, found, sum(out), groups)]
+        return [*sizes[:2], machete_zero_points(scheme, architecture, sum(out), groups)]
     return sizes
 
 

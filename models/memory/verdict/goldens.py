@@ -81,9 +81,9 @@ def _cache(resolved: Resolved) -> str:
     return _SAME_DTYPE.get(resolved.kv_cache_dtype, resolved.kv_cache_dtype)
 
 
-def _block(request: BudgetRequest, asked: EngineArguments, resolved: Resolved) -> int:
+def _block(request: BudgetRequest, arguments: EngineArguments, resolved: Resolved) -> int:
     default = base_block(request.architecture, request.card.capability, resolved.kv_cache_dtype)
-    return asked.block_size or default
+    return arguments.block_size or default
 
 
 def _weights_gib(golden: Golden, request: BudgetRequest, resolved: Resolved) -> float | None:

@@ -90,8 +90,8 @@ def _heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Finding]:
     )
 
 
-def _state_heads(found: Architecture) -> int:
-    return next((c.state.heads for c in found.caches if c.state is not None), 0)
+def _state_heads(architecture: Architecture) -> int:
+    return next((c.state.heads for c in architecture.caches if c.state is not None), 0)
 
 
 def _kv_heads(request: BudgetRequest, resolved: Resolved) -> Iterator[Finding]:
@@ -156,10 +156,10 @@ def _cuts_blocks(request: BudgetRequest, weight: Weight) -> bool:
     return refined_block(scheme.block, inner, hidden) is not None
 
 
-def _group_of(found: Architecture, weight: Weight) -> int:
+def _group_of(architecture: Architecture, weight: Weight) -> int:
     layer = weight.layers[-1] if weight.layers else 0
     names = tuple(name.format(layer) for name in weight.modules)
-    scheme = scheme_of(found.quantization, names, expert=weight.experts > 0)
+    scheme = scheme_of(architecture.quantization, names, expert=weight.experts > 0)
     if scheme.kind is SchemeKind.WNA16:
         return scheme.group
     if scheme.kind is SchemeKind.FP8_BLOCK and scheme.block is not None:
@@ -186,14 +186,14 @@ _MODELOPT: Final = {
 }
 
 
-def _method(found: Quantization) -> str:
+def _method(quantization: Quantization) -> str:
     """Return the method's name; the engine tells ModelOpt's apart by what they store."""
-    if found.method != "modelopt":
-        return found.method
-    schemes = {rule.scheme.kind for rule in found.rules} - {SchemeKind.NONE}
-    if len(schemes | {found.scheme.kind} - {SchemeKind.NONE}) > 1:
+    if quantization.method != "modelopt":
+        return quantization.method
+    schemes = {rule.scheme.kind for rule in quantization.rules} - {SchemeKind.NONE}
+    if len(schemes | {quantization.scheme.kind} - {SchemeKind.NONE}) > 1:
         return "modelopt_mixed"
-    return _MODELOPT.get(found.scheme.kind, found.method)
+    return _MODELOPT.get(quantization.scheme.kind, quantization.method)
 
 
 def _capabilities(request: BudgetRequest, resolved: Resolved) -> Iterator[Finding]:

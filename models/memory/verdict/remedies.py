@@ -26,7 +26,7 @@ _STATED = frozenset(
 
 
 def remedies(
-    taken: Measure, hard: Sequence[Finding], fitted: Fitted, memo: Memo
+    estimate: Measure, hard: Sequence[Finding], fitted: Fitted, memo: Memo
 ) -> tuple[Remedy, ...]:
     """Return changes that make it fit, cheapest first; a refusal's own remedy comes before them."""
     stated = [
@@ -37,7 +37,7 @@ def remedies(
     if any(refusal.rule not in BYTE_RULES for refusal in hard):
         return tuple(stated[:_AT_MOST])
     found = [*stated]
-    for remedy, changed in _candidates(taken):
+    for remedy, changed in _candidates(estimate):
         if len(found) >= _AT_MOST:
             break
         if remedy.settings not in [each.settings for each in found] and _fits(
@@ -58,15 +58,15 @@ def _fits(request: BudgetRequest, fitted: Fitted, memo: Memo) -> bool:
     return not any(byte_refusals(changed))
 
 
-def _candidates(taken: Measure) -> Iterator[tuple[Remedy, BudgetRequest]]:
+def _candidates(estimate: Measure) -> Iterator[tuple[Remedy, BudgetRequest]]:
     """Yield changes from the cheapest to the dearest."""
-    request, resolved = taken.request, taken.resolved
+    request, resolved = estimate.request, estimate.resolved
     asked = request.arguments
-    kv = taken.kv_bytes or 0
-    longest = taken.plan.longest(kv, resolved.max_model_len) // _LENGTH_STEP * _LENGTH_STEP
+    kv = estimate.kv_bytes or 0
+    longest = estimate.plan.longest(kv, resolved.max_model_len) // _LENGTH_STEP * _LENGTH_STEP
     if longest >= _LENGTH_STEP:
         yield _change(request, f"set max_model_len to {longest}", {"max_model_len": longest})
-    if not taken.plan.has_states or taken.blocks < resolved.max_num_seqs:
+    if not estimate.plan.has_states or estimate.blocks < resolved.max_num_seqs:
         fewer = max(1, min(resolved.max_num_seqs // 4, 64))
         if fewer < resolved.max_num_seqs:
             yield _change(request, f"set max_num_seqs to {fewer}", {"max_num_seqs": fewer})
@@ -86,7 +86,7 @@ def _candidates(taken: Measure) -> Iterator[tuple[Remedy, BudgetRequest]]:
         text = "set enforce_eager (no CUDA graphs: slower decoding)"
         yield _change(request, text, {"enforce_eager": True})
     yield from _more_gpus(request)
-    needed = max(0, taken.plan.need_bytes - kv) / GIB
+    needed = max(0, estimate.plan.need_bytes - kv) / GIB
     if request.architecture.quantization is None and request.card.capability >= (8, 9):
         text = f"quantize the weights to FP8 while loading ({needed:.1f} GiB of KV cache lack)"
         yield _change(request, text, {"quantization": "fp8"})
